@@ -5,10 +5,6 @@
 #include "outfile.h"
 #include "progress.h"
 #include "show.h"
-#include "show_drawing.h"
-#include "show_script.h"
-#include "show_text.h"
-#include "show_trace.h"
 #include "standard_files.h"
 #include "text_file.h"
 #include "trace_ids.h"
@@ -231,8 +227,7 @@ static bool ends_with(const char *path, const char *ending)
     return length > bytes && strcmp(path + length - bytes, ending) == 0;
 }
 
-static void draw_all(const struct work *work, const struct show *show, struct shown *shown,
-                     FILE *stream)
+static void draw_all(const struct work *work, struct show *show, struct shown *shown, FILE *stream)
 {
     size_t steps = ends_with(work->arguments->out_path, ".svg") ? show->step_count : 1;
     for (size_t i = 0; i < show->step_count; i += steps) {

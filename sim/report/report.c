@@ -23,12 +23,12 @@ static bool write_pictures(struct report *report, struct error *error)
         stat(path, &info) != 0) {
         return true;
     }
-    page->form->background(page, "Pictures", "pictures");
+    page_begin(page, PAGE_BACKGROUND, "Pictures", "pictures");
     json_t *pictures = csv_table_read(path, error);
     bool done = pictures != NULL;
     size_t i = 0;
     const json_t *row = NULL;
-    page->form->pictures_begin(page);
+    page_begin(page, PAGE_PICTURES, "", "");
     json_array_foreach(pictures, i, row)
     {
         struct page_picture picture = {.name = json_word(row, "picture"),
@@ -40,7 +40,7 @@ static bool write_pictures(struct report *report, struct error *error)
         }
         done = done && page->form->picture(page, &picture, error);
     }
-    page->form->pictures_end(page);
+    page_end(page, PAGE_PICTURES);
     json_decref(pictures);
     return done;
 }
@@ -80,8 +80,8 @@ static void write_differences(struct report *report)
     }
     const char *different = text_end(&text);
     if (said > 0) {
-        page->form->paragraph(
-            page,
+        page_text(
+            page, PAGE_PARAGRAPH,
             pool_format(&report->pool, "They differ in: " MARK_BOLD "%s" MARK_BOLD ".", different));
     }
     struct page_list list = {.report = report};
@@ -111,8 +111,9 @@ static void write_sets(struct report *report)
     struct page *page = &report->page;
     if (report->data->set_count > 1) {
         struct page_list sets = {.report = report};
-        page->form->paragraph(page, "Results of several folders are side by side, each with its "
-                                    "letter after the structure's name:");
+        page_text(page, PAGE_PARAGRAPH,
+                  "Results of several folders are side by side, each with its "
+                  "letter after the structure's name:");
         for (size_t s = 0; s < report->data->set_count; s++) {
             page_list_add(&sets, set_text(report, &report->data->sets[s]));
         }
@@ -162,10 +163,10 @@ static void write_answer(struct report *report, const struct contest *contest, c
 {
     struct page *page = &report->page;
     struct page_list needs = {.report = report};
-    page->form->answer_begin(page, trace_base(contest->trace));
-    page->form->verdict(page,
-                        pool_format(&report->pool, "%s: %s", place_text(&report->pool, contest),
-                                    written(report, contest, answer_write_pick)));
+    page_begin(page, PAGE_ANSWER, trace_base(contest->trace), "");
+    page_text(page, PAGE_VERDICT,
+              pool_format(&report->pool, "%s: %s", place_text(&report->pool, contest),
+                          written(report, contest, answer_write_pick)));
     table_best(report, contest, id);
     for (enum answer_need need = 0; need < ANSWER_NEEDS; need++) {
         if (contest->answer.for_need[need] != NULL) {
@@ -175,12 +176,12 @@ static void write_answer(struct report *report, const struct contest *contest, c
     page_list_write(&needs);
     const char *notes = written(report, contest, answer_write_notes);
     if (notes[0] != '\0') {
-        page->form->paragraph(page, notes);
+        page_text(page, PAGE_PARAGRAPH, notes);
     }
     if (json_is_true(json_object_get(contest->known, "open_loop"))) {
-        page->form->paragraph(page, "This trace is " TRACE_OPEN_LOOP_NOTE ".");
+        page_text(page, PAGE_PARAGRAPH, "This trace is " TRACE_OPEN_LOOP_NOTE ".");
     }
-    page->form->answer_end(page);
+    page_end(page, PAGE_ANSWER);
 }
 
 /* "Other traces: `a` on x and y; `b` on z", or of many how often. */
@@ -216,15 +217,15 @@ static void write_others(struct report *report)
     if (report->contests.count < 2) {
         return;
     }
-    page->form->background(page, "The other traces", "others");
+    page_begin(page, PAGE_BACKGROUND, "The other traces", "others");
     for (size_t c = 1; c < report->contests.count && c < page->form->answers_max; c++) {
         const struct contest *contest = &report->contests.items[c];
-        page->form->heading(page, 3, place_text(&report->pool, contest),
-                            pool_format(&report->pool, "answer-%zu", c));
+        page_begin(page, PAGE_SUBSECTION, place_text(&report->pool, contest),
+                   pool_format(&report->pool, "answer-%zu", c));
         write_answer(report, contest, pool_format(&report->pool, "best-%zu", c));
     }
     if (report->contests.count > page->form->answers_max) {
-        page->form->paragraph(page, "The table has the traces after these.");
+        page_text(page, PAGE_PARAGRAPH, "The table has the traces after these.");
     }
 }
 
@@ -238,12 +239,13 @@ static bool write_page(struct report *report, struct error *error)
     if (replayed) {
         write_answer(report, &report->contests.items[0], "best");
         if (report->contests.count > 1) {
-            page->form->paragraph(page, other_picks(report));
+            page_text(page, PAGE_PARAGRAPH, other_picks(report));
         }
     } else {
-        page->form->verdict(page, timed       ? "There are no replays here, only single operations."
-                                  : clustered ? cluster_verdict(report)
-                                              : "There are no replays here, only pictures.");
+        page_text(page, PAGE_VERDICT,
+                  timed       ? "There are no replays here, only single operations."
+                  : clustered ? cluster_verdict(report)
+                              : "There are no replays here, only pictures.");
     }
     write_sets(report);
     section_faults(report);
@@ -261,6 +263,7 @@ static bool write_page(struct report *report, struct error *error)
         section_structures(report);
     }
     section_how(report);
+    page_end_section(page);
     page->form->end(page);
     return true;
 }

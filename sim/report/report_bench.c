@@ -73,6 +73,15 @@ static void bench_line(struct table *table, const struct results *bench, const s
     }
 }
 
+size_t report_data_bench_rows(const struct report_data *data)
+{
+    size_t count = 0;
+    for (size_t s = 0; s < data->set_count; s++) {
+        count += data->sets[s].bench.count;
+    }
+    return count;
+}
+
 void section_bench(struct report *report)
 {
     const struct report_data *data = report->data;
@@ -80,9 +89,9 @@ void section_bench(struct report *report)
     if (report_data_bench_rows(data) == 0) {
         return;
     }
-    report->page.form->background(&report->page, "One operation at a time", "operations");
+    page_begin(&report->page, PAGE_BACKGROUND, "One operation at a time", "operations");
     double *sizes = bench_sizes(data, &size_count);
-    struct table table = {.report = report, .page.filter = true};
+    struct table table = {.report = report, .filter = true};
     table_column(&table, "structure", false, "");
     table_column(&table, "operation", false, "");
     for (size_t n = 0; n < size_count; n++) {

@@ -36,14 +36,9 @@ static const char *protocol_name(struct report *report, const json_t *row)
                        mark[0] != '\0' ? " " : "", mark);
 }
 
-static struct page_cell protocol_cell(struct report *report, const json_t *row)
-{
-    return (struct page_cell){.text = protocol_name(report, row)};
-}
-
 #define PROTOCOL_COLUMN                                                                            \
     {                                                                                              \
-        "protocol", "protocol", NULL, "", protocol_cell                                            \
+        "protocol", "protocol", NULL, "", protocol_name                                            \
     }
 
 /* Words, each once, in the order of their coming. */
@@ -132,7 +127,7 @@ static void write_checked(struct report *report)
         if (!add_word(&protocols, name)) {
             continue;
         }
-        size_t kind = table.page.row_count;
+        size_t first = table.cell_count;
         table_row(&table, ROW_PLAIN);
         table_text(&table, name);
         for (size_t i = 0; i < faults.count; i++) {
@@ -148,7 +143,7 @@ static void write_checked(struct report *report)
                                          grouped_text(json_figure(checked, "most_calls"), FIGURE)),
                        lost);
             if (lost > 0) {
-                table.kinds[kind] = ROW_FAILED;
+                table.cells[first].kind = ROW_FAILED;
             }
         }
     }
@@ -234,25 +229,27 @@ void section_cluster(struct report *report)
     if (json_array_size(report->data->cluster) == 0) {
         return;
     }
-    page->form->heading(page, 2, "Lost, early, or called again", "cluster-failures");
+    page_begin(page, PAGE_SECTION, "Lost, early, or called again", "cluster-failures");
     if (has_rows(report, "check")) {
-        page->form->heading(page, 3, "Everything that can happen to two timers", "cluster-checked");
-        page->form->paragraph(page, "Under each set of faults: ends in which a timer was never "
-                                    "called, of all ends; and the most calls of one timer.");
+        page_begin(page, PAGE_SUBSECTION, "Everything that can happen to two timers",
+                   "cluster-checked");
+        page_text(page, PAGE_PARAGRAPH,
+                  "Under each set of faults: ends in which a timer was never "
+                  "called, of all ends; and the most calls of one timer.");
         write_checked(report);
     }
     if (has_rows(report, "sim")) {
-        page->form->heading(page, 3, "Simulated", "cluster-simulated");
+        page_begin(page, PAGE_SUBSECTION, "Simulated", "cluster-simulated");
         write_rows(report, "sim", "cluster-sim", failure_columns, COUNT_OF(failure_columns),
                    "Days of a cluster, with faults");
     }
     if (has_rows(report, "run")) {
-        page->form->heading(page, 3, "Run", "cluster-run-for-real");
+        page_begin(page, PAGE_SUBSECTION, "Run", "cluster-run-for-real");
         write_rows(report, "run", "cluster-run", failure_columns, COUNT_OF(failure_columns),
                    "Processes on an engine, killed at random");
     }
     if (has_rows(report, "sim") || has_rows(report, "run")) {
-        page->form->heading(page, 2, "Cost", "cluster-costs");
+        page_begin(page, PAGE_SECTION, "Cost", "cluster-costs");
     }
     if (has_rows(report, "sim")) {
         write_rows(report, "sim", "cluster-cost", cost_columns, COUNT_OF(cost_columns),

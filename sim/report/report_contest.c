@@ -1,5 +1,5 @@
 /* The rows of each trace, and the answer for them. */
-#include "report_contest.h"
+#include "report_work.h"
 
 #include "context.h"
 #include "memory.h"

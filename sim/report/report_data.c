@@ -1,6 +1,8 @@
-#include "report_data.h"
+/* The files that are read. */
+#include "report.h"
 
 #include "catalog.h"
+#include "json_text.h"
 #include "memory.h"
 #include "outfolder.h"
 #include "result_set.h"
@@ -16,23 +18,6 @@
 
 /* A commands.txt of more is not one. */
 #define COMMANDS_BYTES_MAX ((size_t)1 << 20)
-
-size_t report_data_bench_rows(const struct report_data *data)
-{
-    size_t count = 0;
-    for (size_t s = 0; s < data->set_count; s++) {
-        count += data->sets[s].bench.count;
-    }
-    return count;
-}
-
-const char *trace_base(const char *trace)
-{
-    const char *slash = strrchr(trace, '/');
-    return slash != NULL ? slash + 1 : trace;
-}
-
-/* --- reading --------------------------------------------------------------------------------- */
 
 /* FOLDER/NAME, and whether there is such a file with something in it. */
 static bool find_file(char path[4096], const char *folder, const char *name)

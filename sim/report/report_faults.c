@@ -162,10 +162,11 @@ static void write_fault_table(struct report *report)
     }
     table_write(&table, "fault-list", "Faults found by the oracle", "");
     if (all > FAULTS_LISTED) {
-        page->form->paragraph(page, pool_format(&report->pool,
-                                                "These are the first %d of %zu; all are in "
-                                                "faults.csv.",
-                                                FAULTS_LISTED, all));
+        page_text(page, PAGE_PARAGRAPH,
+                  pool_format(&report->pool,
+                              "These are the first %d of %zu; all are in "
+                              "faults.csv.",
+                              FAULTS_LISTED, all));
     }
 }
 
@@ -177,7 +178,7 @@ void section_faults(struct report *report)
     if (list.count == 0) {
         return;
     }
-    report->page.form->heading(&report->page, 2, "Faults", "faults");
+    page_begin(&report->page, PAGE_SECTION, "Faults", "faults");
     page_list_write(&list);
     write_fault_table(report);
 }

@@ -53,22 +53,22 @@ void section_structures(struct report *report)
     struct page *page = &report->page;
     const char *name = NULL;
     json_t *structure = NULL;
-    page->form->background(page, "The structures", "structures");
+    page_begin(page, PAGE_BACKGROUND, "The structures", "structures");
     json_object_foreach(report->data->structures, name, structure)
     {
-        page->form->fold_begin(page,
-                               pool_format(&report->pool, MARK_BOLD "%s" MARK_BOLD ": %s", name,
-                                           json_word(structure, "summary")),
-                               pool_format(&report->pool, "structure-%s", name));
+        page_begin(page, PAGE_FOLD,
+                   pool_format(&report->pool, MARK_BOLD "%s" MARK_BOLD ": %s", name,
+                               json_word(structure, "summary")),
+                   pool_format(&report->pool, "structure-%s", name));
         if (json_word(structure, "description")[0] != '\0') {
-            page->form->paragraph(page, json_word(structure, "description"));
+            page_text(page, PAGE_PARAGRAPH, json_word(structure, "description"));
         }
-        page->form->paragraph(
-            page, pool_format(&report->pool, "After: %s.", json_word(structure, "origin")));
-        page->form->paragraph(page, cost_words(report, structure));
-        page->form->paragraph(page, promise_words(report, structure));
+        page_text(page, PAGE_PARAGRAPH,
+                  pool_format(&report->pool, "After: %s.", json_word(structure, "origin")));
+        page_text(page, PAGE_PARAGRAPH, cost_words(report, structure));
+        page_text(page, PAGE_PARAGRAPH, promise_words(report, structure));
         option_table(report, structure, name);
-        page->form->fold_end(page);
+        page_end(page, PAGE_FOLD);
     }
 }
 
@@ -151,7 +151,7 @@ static void write_trace_list(struct report *report)
 void section_how(struct report *report)
 {
     struct page *page = &report->page;
-    page->form->background(page, "How it was measured", "context");
+    page_begin(page, PAGE_BACKGROUND, "How it was measured", "context");
     for (size_t s = 0; s < report->data->set_count; s++) {
         const struct report_set *set = &report->data->sets[s];
         const char *colon = set->mark[0] != '\0' ? ": " : "";
@@ -164,8 +164,8 @@ void section_how(struct report *report)
     }
     write_trace_list(report);
     list_agreements(report);
-    page->form->paragraph(
-        page, "A difference counts as in " MARK_CODE "timerlab compare" MARK_CODE
+    page_text(page, PAGE_PARAGRAPH,
+              "A difference counts as in " MARK_CODE "timerlab compare" MARK_CODE
               ": both sides have at least five runs, and a rank test of these finds a difference "
               "of more than 1 % where six rounds or more make pairs, else of more than 5 %, at a "
               "confidence of 95 %. Structures in italics are yardsticks, not contenders. Memory, "
@@ -177,13 +177,13 @@ void section_how(struct report *report)
             continue;
         }
         if (!headed) {
-            page->form->background(page, "The same again", "again");
+            page_begin(page, PAGE_BACKGROUND, "The same again", "again");
             headed = true;
         }
         if (set->mark[0] != '\0') {
-            page->form->paragraph(page,
-                                  pool_format(&report->pool, "%s: %s", set->mark, set->folder));
+            page_text(page, PAGE_PARAGRAPH,
+                      pool_format(&report->pool, "%s: %s", set->mark, set->folder));
         }
-        page->form->commands(page, set->commands);
+        page_text(page, PAGE_COMMANDS, set->commands);
     }
 }

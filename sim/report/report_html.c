@@ -2,11 +2,9 @@
  * are in it. */
 #include "drawing.h"
 #include "markup.h"
-#include "report_page.h"
-#include "report_text.h"
-
 #include "memory.h"
 #include "report_assets.h"
+#include "report_work.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -44,15 +42,6 @@ static void write_plain(const struct page *page, const char *text)
     }
 }
 
-/* A name as a part of an identifier. */
-static void write_slug(const struct page *page, const char *name, size_t length)
-{
-    for (size_t i = 0; i < length; i++) {
-        unsigned char c = (unsigned char)name[i];
-        (void)fputc(isalnum(c) || c == '-' ? c : '_', page->stream);
-    }
-}
-
 /* Return the length of the structure's name at the beginning of a piece of code, if the page
  * describes it; else 0. Options and a folder's mark follow the name. */
 static size_t structure_name_length(const struct page *page, const char *code, size_t length)
@@ -77,7 +66,7 @@ static const char *write_code(const struct page *page, const char *code)
     size_t name = structure_name_length(page, code, length);
     if (name > 0) {
         put(page, "<a href=\"#structure-");
-        write_slug(page, code, name);
+        page_write_id(page, code, name);
         put(page, "\">");
     }
     put(page, "<code>");
@@ -95,7 +84,7 @@ static const char *write_link(const struct page *page, const char *target)
 {
     size_t length = strcspn(target, " ");
     put(page, "<a href=\"#");
-    write_slug(page, target, length);
+    page_write_id(page, target, length);
     put(page, "\">");
     return target[length] != '\0' ? target + length : target + length - 1;
 }
@@ -126,6 +115,30 @@ static void write_text(const struct page *page, const char *text)
 
 /* --- the page's parts ------------------------------------------------------------------------ */
 
+static const struct block_form html_blocks[PAGE_BLOCKS] = {
+    [PAGE_SECTION] = {"<section aria-labelledby=\"@\">\n<h2 id=\"@\">", "</h2>\n", "</section>\n"},
+    [PAGE_BACKGROUND] = {"<details class=\"part\"><summary><h2 id=\"@\">", "</h2>\n</summary>\n",
+                         "</details>\n"},
+    [PAGE_SUBSECTION] = {"<h3 id=\"@\">", "</h3>\n", ""},
+    [PAGE_FOLD] = {"<details id=\"@\"><summary>", "</summary>\n", "</details>\n"},
+    [PAGE_ANSWER] = {"<div class=\"answer\" data-trace=\"", "\">\n", "</div>\n"},
+    [PAGE_PICTURES] = {"<div class=\"pictures\">\n", "", "</div>\n"},
+    [PAGE_LIST] = {"<ul>\n", "", "</ul>\n"},
+    [PAGE_ITEM] = {"<li>", "</li>\n", ""},
+    [PAGE_PARAGRAPH] = {"<p>", "</p>\n", ""},
+    [PAGE_VERDICT] = {"<p class=\"verdict\">", "</p>\n", ""},
+    [PAGE_COMMANDS] = {"<pre tabindex=\"0\">", "</pre>\n", ""},
+};
+
+static void html_text(const struct page *page, enum page_block block, const char *text)
+{
+    if (block == PAGE_ANSWER || block == PAGE_COMMANDS) {
+        write_plain(page, text);
+    } else {
+        write_text(page, text);
+    }
+}
+
 static void html_begin(struct page *page, const char *title)
 {
     put(page, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
@@ -142,77 +155,8 @@ static void html_begin(struct page *page, const char *title)
               "<button type=\"button\" id=\"theme\" hidden></button>\n</header>\n<main>\n");
 }
 
-static void html_answer_begin(struct page *page, const char *trace)
-{
-    put(page, "<div class=\"answer\" data-trace=\"");
-    write_plain(page, trace);
-    put(page, "\">\n");
-}
-
-static void html_answer_end(struct page *page)
-{
-    put(page, "</div>\n");
-}
-
-static void html_verdict(struct page *page, const char *text)
-{
-    put(page, "<p class=\"verdict\">");
-    write_text(page, text);
-    put(page, "</p>\n");
-}
-
-static void end_section(struct page *page)
-{
-    put(page, page->section_end != NULL ? page->section_end : "");
-    page->section_end = NULL;
-}
-
-static void write_heading(const struct page *page, unsigned level, const char *text, const char *id)
-{
-    (void)fprintf(page->stream, "<h%u id=\"%s\">", level, id);
-    write_text(page, text);
-    (void)fprintf(page->stream, "</h%u>\n", level);
-}
-
-static void html_heading(struct page *page, unsigned level, const char *text, const char *id)
-{
-    if (level == 2) {
-        end_section(page);
-        (void)fprintf(page->stream, "<section aria-labelledby=\"%s\">\n", id);
-        page->section_end = "</section>\n";
-    }
-    write_heading(page, level, text, id);
-}
-
-static void html_background(struct page *page, const char *text, const char *id)
-{
-    end_section(page);
-    put(page, "<details class=\"part\"><summary>");
-    write_heading(page, 2, text, id);
-    put(page, "</summary>\n");
-    page->section_end = "</details>\n";
-}
-
-static void html_paragraph(struct page *page, const char *text)
-{
-    put(page, "<p>");
-    write_text(page, text);
-    put(page, "</p>\n");
-}
-
-static void html_list(struct page *page, const char *const *items, size_t count)
-{
-    put(page, "<ul>\n");
-    for (size_t i = 0; i < count; i++) {
-        put(page, "<li>");
-        write_text(page, items[i]);
-        put(page, "</li>\n");
-    }
-    put(page, "</ul>\n");
-}
-
-static void write_cell(const struct page *page, const struct page_column *column,
-                       const struct page_cell *cell, bool names_row)
+static void write_cell(const struct page *page, const struct table_column *column,
+                       const struct table_cell *cell, bool names_row)
 {
     put(page, names_row ? "<th scope=\"row\"" : "<td");
     if (column->figures) {
@@ -231,7 +175,7 @@ static void write_cell(const struct page *page, const struct page_column *column
     put(page, names_row ? "</th>" : "</td>");
 }
 
-static void html_table(struct page *page, const struct page_table *table)
+static void html_table(struct page *page, const struct table *table)
 {
     static const char *const classes[] = {
         [ROW_PLAIN] = "",
@@ -255,7 +199,7 @@ static void html_table(struct page *page, const struct page_table *table)
     write_text(page, table->caption);
     put(page, "</span></caption>\n<thead><tr>");
     for (size_t c = 0; c < table->column_count; c++) {
-        const struct page_column *column = &table->columns[c];
+        const struct table_column *column = &table->columns[c];
         put(page, "<th scope=\"col\"");
         put(page, column->figures ? " class=\"figure\"" : "");
         put(page, "><button type=\"button\" title=\"");
@@ -265,11 +209,10 @@ static void html_table(struct page *page, const struct page_table *table)
         put(page, "</button></th>");
     }
     put(page, "</tr></thead>\n<tbody>\n");
-    for (size_t i = 0; i < table->row_count; i++) {
-        (void)fprintf(page->stream, "<tr%s>", classes[table->kinds[i]]);
+    for (size_t i = 0; i < table->cell_count; i += table->column_count) {
+        (void)fprintf(page->stream, "<tr%s>", classes[table->cells[i].kind]);
         for (size_t c = 0; c < table->column_count; c++) {
-            write_cell(page, &table->columns[c], &table->cells[i * table->column_count + c],
-                       c == 0);
+            write_cell(page, &table->columns[c], &table->cells[i + c], c == 0);
         }
         put(page, "</tr>\n");
     }
@@ -336,11 +279,6 @@ static void write_svg(const struct page *page, const char *svg, const struct pag
     }
 }
 
-static void html_pictures_begin(struct page *page)
-{
-    put(page, "<div class=\"pictures\">\n");
-}
-
 static bool html_picture(struct page *page, const struct page_picture *picture, struct error *error)
 {
     char path[4096];
@@ -381,37 +319,8 @@ static bool html_picture(struct page *page, const struct page_picture *picture, 
     return true;
 }
 
-static void html_pictures_end(struct page *page)
-{
-    put(page, "</div>\n");
-}
-
-/* --- the rest -------------------------------------------------------------------------------- */
-
-static void html_commands(struct page *page, const char *lines)
-{
-    put(page, "<pre tabindex=\"0\">");
-    write_plain(page, lines);
-    put(page, "</pre>\n");
-}
-
-static void html_fold_begin(struct page *page, const char *text, const char *id)
-{
-    put(page, "<details id=\"");
-    write_slug(page, id, strlen(id));
-    put(page, "\"><summary>");
-    write_text(page, text);
-    put(page, "</summary>\n");
-}
-
-static void html_fold_end(struct page *page)
-{
-    put(page, "</details>\n");
-}
-
 static void html_end(struct page *page)
 {
-    end_section(page);
     put(page, "</main>\n<dialog id=\"enlarged\" aria-labelledby=\"enlarged-title\">\n"
               "<div class=\"bar\"><h2 id=\"enlarged-title\"></h2>"
               "<button type=\"button\" id=\"close\">Close</button></div>\n"
@@ -426,20 +335,10 @@ static void html_end(struct page *page)
 
 const struct page_form page_html = {
     .answers_max = 1000,
+    .blocks = html_blocks,
     .begin = html_begin,
-    .answer_begin = html_answer_begin,
-    .answer_end = html_answer_end,
-    .verdict = html_verdict,
-    .heading = html_heading,
-    .background = html_background,
-    .paragraph = html_paragraph,
-    .list = html_list,
+    .text = html_text,
     .table = html_table,
-    .pictures_begin = html_pictures_begin,
     .picture = html_picture,
-    .pictures_end = html_pictures_end,
-    .commands = html_commands,
-    .fold_begin = html_fold_begin,
-    .fold_end = html_fold_end,
     .end = html_end,
 };

@@ -1,6 +1,5 @@
 /* report_markdown.c: the report as Markdown, with pictures in files of their own. */
-#include "report_page.h"
-#include "report_text.h"
+#include "report_work.h"
 #include "text_table.h"
 
 #include <ctype.h>
@@ -55,6 +54,39 @@ static void write_text(const struct page *page, const char *text, bool cell)
     }
 }
 
+static const struct block_form markdown_blocks[PAGE_BLOCKS] = {
+    [PAGE_SECTION] = {"\n## ", "\n", ""},
+    /* Between blank lines a summary can hold a heading, to which others can link. */
+    [PAGE_BACKGROUND] = {"\n<details>\n<summary>\n\n## ", "\n\n</summary>\n", "\n</details>\n"},
+    [PAGE_SUBSECTION] = {"\n### ", "\n", ""},
+    [PAGE_FOLD] = {"\n### ", "\n", ""},
+    [PAGE_ANSWER] = {"", "", ""},
+    [PAGE_PICTURES] = {"", "", ""},
+    [PAGE_LIST] = {"\n", "", ""},
+    [PAGE_ITEM] = {"- ", "\n", ""},
+    [PAGE_PARAGRAPH] = {"\n", "\n", ""},
+    [PAGE_VERDICT] = {"\n", "\n", ""},
+    [PAGE_COMMANDS] = {"\n    ", "\n", ""},
+};
+
+/* Indented, so that no line can end the block. */
+static void write_commands(const struct page *page, const char *lines)
+{
+    for (const char *c = lines; *c != '\0'; c++) {
+        (void)fputc((unsigned char)*c >= ' ' || *c == '\t' || *c == '\n' ? *c : '?', page->stream);
+        (void)fputs(*c == '\n' ? "    " : "", page->stream);
+    }
+}
+
+static void markdown_text(const struct page *page, enum page_block block, const char *text)
+{
+    if (block == PAGE_COMMANDS) {
+        write_commands(page, text);
+    } else if (block != PAGE_ANSWER) {
+        write_text(page, text, false);
+    }
+}
+
 static void markdown_begin(struct page *page, const char *title)
 {
     (void)fputs("# ", page->stream);
@@ -62,54 +94,7 @@ static void markdown_begin(struct page *page, const char *title)
     (void)fputc('\n', page->stream);
 }
 
-/* End a folded section. */
-static void end_section(struct page *page)
-{
-    if (page->section_end != NULL) {
-        (void)fputs(page->section_end, page->stream);
-        page->section_end = NULL;
-    }
-}
-
-static void markdown_heading(struct page *page, unsigned level, const char *text, const char *id)
-{
-    (void)id;
-    if (level == 2) {
-        end_section(page);
-    }
-    (void)fprintf(page->stream, "\n%.*s ", (int)level, "####");
-    write_text(page, text, false);
-    (void)fputc('\n', page->stream);
-}
-
-/* Between blank lines a summary can hold a heading, to which others can link. */
-static void markdown_background(struct page *page, const char *text, const char *id)
-{
-    end_section(page);
-    (void)fputs("\n<details>\n<summary>\n", page->stream);
-    markdown_heading(page, 2, text, id);
-    (void)fputs("\n</summary>\n", page->stream);
-    page->section_end = "\n</details>\n";
-}
-
-static void markdown_paragraph(struct page *page, const char *text)
-{
-    (void)fputc('\n', page->stream);
-    write_text(page, text, false);
-    (void)fputc('\n', page->stream);
-}
-
-static void markdown_list(struct page *page, const char *const *items, size_t count)
-{
-    (void)fputc('\n', page->stream);
-    for (size_t i = 0; i < count; i++) {
-        (void)fputs("- ", page->stream);
-        write_text(page, items[i], false);
-        (void)fputc('\n', page->stream);
-    }
-}
-
-static void markdown_table(struct page *page, const struct page_table *table)
+static void markdown_table(struct page *page, const struct table *table)
 {
     (void)fputs("\n|", page->stream);
     for (size_t c = 0; c < table->column_count; c++) {
@@ -121,7 +106,7 @@ static void markdown_table(struct page *page, const struct page_table *table)
     for (size_t c = 0; c < table->column_count; c++) {
         (void)fputs(table->columns[c].figures ? "--:|" : "---|", page->stream);
     }
-    for (size_t i = 0; i < table->row_count * table->column_count; i++) {
+    for (size_t i = 0; i < table->cell_count; i++) {
         (void)fputs(i % table->column_count == 0 ? "\n| " : " ", page->stream);
         write_text(page, table->cells[i].text, true);
         for (long block = 0; block < lround(BAR_BLOCKS * table->cells[i].bar); block++) {
@@ -130,11 +115,6 @@ static void markdown_table(struct page *page, const struct page_table *table)
         (void)fputs(" |", page->stream);
     }
     (void)fputc('\n', page->stream);
-}
-
-static void markdown_pictures(struct page *page)
-{
-    (void)page;
 }
 
 static bool markdown_picture(struct page *page, const struct page_picture *picture,
@@ -155,54 +135,17 @@ static bool markdown_picture(struct page *page, const struct page_picture *pictu
     return true;
 }
 
-static void markdown_commands(struct page *page, const char *lines)
-{
-    /* Indented, so that no line can end the block. */
-    (void)fputs("\n    ", page->stream);
-    for (const char *c = lines; *c != '\0'; c++) {
-        (void)fputc((unsigned char)*c >= ' ' || *c == '\t' || *c == '\n' ? *c : '?', page->stream);
-        (void)fputs(*c == '\n' ? "    " : "", page->stream);
-    }
-    (void)fputc('\n', page->stream);
-}
-
-static void markdown_fold_begin(struct page *page, const char *text, const char *id)
-{
-    markdown_heading(page, 3, text, id);
-}
-
-static void markdown_fold_end(struct page *page)
-{
-    (void)page;
-}
-
-static void markdown_answer_begin(struct page *page, const char *trace)
-{
-    (void)page;
-    (void)trace;
-}
-
 static void markdown_end(struct page *page)
 {
-    end_section(page);
+    (void)page;
 }
 
 const struct page_form page_markdown = {
     .answers_max = 12,
+    .blocks = markdown_blocks,
     .begin = markdown_begin,
-    .answer_begin = markdown_answer_begin,
-    .answer_end = markdown_fold_end, /* nothing */
-    .verdict = markdown_paragraph,
-    .heading = markdown_heading,
-    .background = markdown_background,
-    .paragraph = markdown_paragraph,
-    .list = markdown_list,
+    .text = markdown_text,
     .table = markdown_table,
-    .pictures_begin = markdown_pictures,
     .picture = markdown_picture,
-    .pictures_end = markdown_pictures,
-    .commands = markdown_commands,
-    .fold_begin = markdown_fold_begin,
-    .fold_end = markdown_fold_end,
     .end = markdown_end,
 };

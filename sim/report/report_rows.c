@@ -28,7 +28,7 @@ void table_best(struct report *report, const struct contest *contest, const char
         table_figure(&table, row_value(entry->row, COL_BYTES_PEAK), size_text);
         table_figure(&table, row_value(entry->row, COL_STALL), duration_text);
     }
-    if (table.page.row_count > 0) {
+    if (table.cell_count > 0) {
         table_write(&table, id,
                     pool_format(&report->pool, "%s: the best of %zu",
                                 place_text(&report->pool, contest), answer->count),
@@ -43,117 +43,74 @@ struct row_column {
     const char *heading;
     unsigned column;
     const char *(*figure)(double, char[FIGURE_BYTES]); /* NULL: it holds words */
-    /* NULL: the row's cell. */
-    struct page_cell (*cell)(struct report *report, const struct contest *contest,
-                             const struct row *row);
+    enum { VALUE, WORDS, TIMES_FASTEST } shown;        /* the row's value, or words_of it */
 };
 
-static struct page_cell name_cell(struct report *report, const struct contest *contest,
-                                  const struct row *row)
+static const char *range_text(struct report *report, double least, double most)
 {
-    (void)contest;
-    return (struct page_cell){.text = row_name(report, row), .key = NAN};
+    return isnan(most) ? "-"
+           : least == 0 && most == 0
+               ? "0"
+               : pool_format(&report->pool, "%s to %s", grouped_text(least, FIGURE),
+                             grouped_text(most, FIGURE));
 }
 
-static struct page_cell trace_cell(struct report *report, const struct contest *contest,
-                                   const struct row *row)
-{
-    (void)row;
-    return (struct page_cell){.text = place_text(&report->pool, contest), .key = NAN};
-}
-
-/* A row that is unsupported or failed has its reason with the status. */
-static struct page_cell status_cell(struct report *report, const struct contest *contest,
-                                    const struct row *row)
+/* Return a cell of WORDS; *key is by what the column is sorted. */
+static const char *words_of(struct report *report, const struct contest *contest,
+                            const struct row *row, unsigned column, double *key)
 {
     const char *reason = row_text(row, COL_REASON);
-    (void)contest;
-    return (struct page_cell){.text =
-                                  pool_format(&report->pool, "%s%s%s", row_text(row, COL_STATUS),
-                                              reason[0] != '\0' ? ": " : "", reason),
-                              .key = NAN};
-}
-
-/* The time per operation, by that of the fastest that competes. */
-static struct page_cell times_fastest(struct report *report, const struct contest *contest,
-                                      const struct row *row)
-{
-    double fastest = NAN;
-    for (size_t i = 0; i < contest->answer.count; i++) {
-        fastest = fmin(fastest, contest->answer.entries[i].ns);
+    const struct firing firing = firing_of_row(row);
+    *key = row_value(row, column);
+    switch (column) {
+    case COL_ALGO:
+        return row_name(report, row);
+    case COL_TRACE:
+        return place_text(&report->pool, contest);
+    case COL_STATUS: /* with the reason, if it is unsupported or failed */
+        return pool_format(&report->pool, "%s%s%s", row_text(row, COL_STATUS),
+                           reason[0] != '\0' ? ": " : "", reason);
+    case COL_LATENESS_MAX:
+        return range_text(report, row_value(row, COL_LATENESS_MIN), *key);
+    case COL_DECLARED_LATE:
+        return range_text(report, 0 - row_value(row, COL_DECLARED_EARLY), *key);
+    default: /* averted: "1,161 (1.75 %)" */
+        *key = firing_averted_share(&firing, contest->exact_fired);
+        return firing.averted > 0      ? pool_format(&report->pool, "%s (%.3g %%)",
+                                                     grouped_text(firing.averted, FIGURE), 100 * *key)
+               : isnan(firing.averted) ? "-"
+                                       : "0";
     }
-    double times = row_value(row, COL_NS_PER_EVENT) / fastest;
-    return (struct page_cell){.text = pool_format(&report->pool, "%s", figure_text(times, FIGURE)),
-                              .key = times};
-}
-
-static struct page_cell range_cell(struct report *report, double least, double most)
-{
-    const char *text = isnan(most) ? "-"
-                       : least == 0 && most == 0
-                           ? "0"
-                           : pool_format(&report->pool, "%s to %s", grouped_text(least, FIGURE),
-                                         grouped_text(most, FIGURE));
-    return (struct page_cell){.text = text, .key = most};
-}
-
-static struct page_cell lateness_range(struct report *report, const struct contest *contest,
-                                       const struct row *row)
-{
-    (void)contest;
-    return range_cell(report, row_value(row, COL_LATENESS_MIN), row_value(row, COL_LATENESS_MAX));
-}
-
-static struct page_cell promised_range(struct report *report, const struct contest *contest,
-                                       const struct row *row)
-{
-    (void)contest;
-    return range_cell(report, 0 - row_value(row, COL_DECLARED_EARLY),
-                      row_value(row, COL_DECLARED_LATE));
-}
-
-/* "1,161 (1.75 %)". */
-static struct page_cell averted_share(struct report *report, const struct contest *contest,
-                                      const struct row *row)
-{
-    struct firing firing = firing_of_row(row);
-    double share = firing_averted_share(&firing, contest->exact_fired);
-    const char *text = firing.averted > 0
-                           ? pool_format(&report->pool, "%s (%.3g %%)",
-                                         grouped_text(firing.averted, FIGURE), 100 * share)
-                       : isnan(firing.averted) ? "-"
-                                               : "0";
-    return (struct page_cell){.text = text, .key = share};
 }
 
 static const struct row_column columns[] = {
-    {"structure", COL_ALGO, NULL, name_cell},
-    {"ns per operation", COL_NS_PER_EVENT, figure_text, NULL},
-    {"× fastest", COL_NS_PER_EVENT, figure_text, times_fastest},
-    {"MAD", COL_NS_PER_EVENT_MAD, figure_text, NULL},
-    {"memory", COL_BYTES_PEAK, size_text, NULL},
-    {"bytes per timer", COL_BYTES_PER_TIMER, figure_text, NULL},
-    {"longest pause", COL_STALL, duration_text, NULL},
-    {"wakeups", COL_WAKEUPS, grouped_text, NULL},
-    {"idle wakeups", COL_IDLE_WAKEUPS, grouped_text, NULL},
-    {"lateness, ticks", COL_LATENESS_MAX, grouped_text, lateness_range},
-    {"promised, ticks", COL_DECLARED_LATE, grouped_text, promised_range},
-    {"averted", COL_AVERTED, grouped_text, averted_share},
-    {"not reached", COL_NOT_REACHED, grouped_text, NULL},
-    {"compares", COL_N_COMPARES, grouped_text, NULL},
-    {"moves", COL_N_MOVES, grouped_text, NULL},
-    {"slots", COL_N_SLOTS, grouped_text, NULL},
-    {"cascades", COL_N_CASCADES, grouped_text, NULL},
-    {"allocations", COL_N_ALLOCS, grouped_text, NULL},
-    {"bytes on the disk", COL_BYTES_DURABLE, size_text, NULL},
-    {"syncs per fired timer", COL_SYNCS_PER_FIRED, figure_text, NULL},
-    {"ticks until acknowledged", COL_ACKNOWLEDGED_MAX, grouped_text, NULL},
-    {"recovery, s a million", COL_RECOVERY, figure_text, NULL},
-    {"runs", COL_RUNS, grouped_text, NULL},
-    {"ranks", COL_RANKS, grouped_text, NULL},
-    {"times", COL_TIMES, NULL, NULL},
-    {"trace", COL_TRACE, NULL, trace_cell},
-    {"status", COL_STATUS, NULL, status_cell},
+    {"structure", COL_ALGO, NULL, WORDS},
+    {"ns per operation", COL_NS_PER_EVENT, figure_text, VALUE},
+    {"× fastest", COL_NS_PER_EVENT, figure_text, TIMES_FASTEST},
+    {"MAD", COL_NS_PER_EVENT_MAD, figure_text, VALUE},
+    {"memory", COL_BYTES_PEAK, size_text, VALUE},
+    {"bytes per timer", COL_BYTES_PER_TIMER, figure_text, VALUE},
+    {"longest pause", COL_STALL, duration_text, VALUE},
+    {"wakeups", COL_WAKEUPS, grouped_text, VALUE},
+    {"idle wakeups", COL_IDLE_WAKEUPS, grouped_text, VALUE},
+    {"lateness, ticks", COL_LATENESS_MAX, grouped_text, WORDS},
+    {"promised, ticks", COL_DECLARED_LATE, grouped_text, WORDS},
+    {"averted", COL_AVERTED, grouped_text, WORDS},
+    {"not reached", COL_NOT_REACHED, grouped_text, VALUE},
+    {"compares", COL_N_COMPARES, grouped_text, VALUE},
+    {"moves", COL_N_MOVES, grouped_text, VALUE},
+    {"slots", COL_N_SLOTS, grouped_text, VALUE},
+    {"cascades", COL_N_CASCADES, grouped_text, VALUE},
+    {"allocations", COL_N_ALLOCS, grouped_text, VALUE},
+    {"bytes on the disk", COL_BYTES_DURABLE, size_text, VALUE},
+    {"syncs per fired timer", COL_SYNCS_PER_FIRED, figure_text, VALUE},
+    {"ticks until acknowledged", COL_ACKNOWLEDGED_MAX, grouped_text, VALUE},
+    {"recovery, s a million", COL_RECOVERY, figure_text, VALUE},
+    {"runs", COL_RUNS, grouped_text, VALUE},
+    {"ranks", COL_RANKS, grouped_text, VALUE},
+    {"times", COL_TIMES, NULL, VALUE},
+    {"trace", COL_TRACE, NULL, WORDS},
+    {"status", COL_STATUS, NULL, WORDS},
 };
 
 /* Whether some row has a value in the column. That one process measured is not said. */
@@ -173,7 +130,7 @@ static bool has_values(const struct report *report, unsigned column)
     return false;
 }
 
-static enum page_row_kind row_kind(const struct contest *contest, const struct row *row)
+static enum table_row_kind row_kind(const struct contest *contest, const struct row *row)
 {
     if (row_is_wrong(row)) {
         return ROW_FAILED;
@@ -190,18 +147,24 @@ static void add_row(struct table *table, const struct contest *contest, const st
                     const bool *shown)
 {
     struct report *report = table->report;
+    double fastest = NAN; /* that competes */
+    for (size_t i = 0; i < contest->answer.count; i++) {
+        fastest = fmin(fastest, contest->answer.entries[i].ns);
+    }
     table_row(table, row_kind(contest, row));
     for (size_t c = 0; c < COUNT_OF(columns); c++) {
         if (!shown[c]) {
             continue;
         }
-        if (columns[c].cell != NULL) {
-            struct page_cell cell = columns[c].cell(report, contest, row);
-            table_cell(table, cell.text, cell.key);
-        } else if (columns[c].figure != NULL) {
-            table_figure(table, row_value(row, columns[c].column), columns[c].figure);
-        } else {
+        double value = row_value(row, columns[c].column);
+        if (columns[c].shown == WORDS) {
+            const char *words = words_of(report, contest, row, columns[c].column, &value);
+            table_cell(table, words, value);
+        } else if (columns[c].figure == NULL) {
             table_text(table, row_text(row, columns[c].column));
+        } else {
+            value /= columns[c].shown == TIMES_FASTEST ? fastest : 1;
+            table_figure(table, value, columns[c].figure);
         }
     }
 }
@@ -209,8 +172,8 @@ static void add_row(struct table *table, const struct contest *contest, const st
 void section_table(struct report *report)
 {
     bool shown[COUNT_OF(columns)];
-    struct table table = {.report = report, .page.filter = true};
-    report->page.form->background(&report->page, "All structures", "table");
+    struct table table = {.report = report, .filter = true};
+    page_begin(&report->page, PAGE_BACKGROUND, "All structures", "table");
     for (size_t c = 0; c < COUNT_OF(columns); c++) {
         shown[c] = has_values(report, columns[c].column);
         if (shown[c]) {
@@ -228,7 +191,7 @@ void section_table(struct report *report)
                 pool_format(&report->pool,
                             "Every structure on every trace; scroll sideways for all %zu columns. "
                             "Marked: the fastest, those tied with it, and what failed.",
-                            table.page.column_count),
+                            table.column_count),
                 "");
 }
 
@@ -291,7 +254,7 @@ static void write_worst(struct report *report, const struct contest *contest, co
             table_cells(&table, worst, worst_columns, COUNT_OF(worst_columns));
         }
     }
-    if (table.page.row_count > 0) {
+    if (table.cell_count > 0) {
         table_write(&table, id, "The longest single calls, and where they were", "");
     }
 }
@@ -301,7 +264,7 @@ void section_latencies(struct report *report)
     if (!has_values(report, COL_START_P50) && !has_values(report, COL_ADVANCE_P50)) {
         return;
     }
-    report->page.form->background(&report->page, "Latency of single operations", "latencies");
+    page_begin(&report->page, PAGE_BACKGROUND, "Latency of single operations", "latencies");
     for (size_t c = 0; c < report->contests.count; c++) {
         const struct contest *contest = &report->contests.items[c];
         write_latencies(report, contest, pool_format(&report->pool, "latency-%zu", c));

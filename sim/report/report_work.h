@@ -1,14 +1,126 @@
 /*
- * report_work.h: a report while it is written, for the room's own files: tables and lists that
- * grow, the rows of the results as the page shows them, and the sections of the page.
+ * report_work.h: a report while it is written from top to bottom, for the room's own files: the
+ * parts of a page and the two forms of each, the rows of the results as the page shows them, and the
+ * sections.
  */
 #ifndef SIM_REPORT_WORK_H
 #define SIM_REPORT_WORK_H
 
+#include "answer.h"
 #include "figures.h"
+#include "json_text.h"
+#include "pool.h"
 #include "report.h"
-#include "report_contest.h"
-#include "report_text.h"
+
+#define COUNT_OF(array) (sizeof(array) / sizeof(array)[0])
+
+/*
+ * Texts of a report live in its pool. They may hold marks, which a form turns into its own: text
+ * between two MARK_CODE is code (a structure's name, a command), between two MARK_BOLD it is bold,
+ * between two MARK_ITALIC in italics. MARK_LINK, an identifier of the page and a blank begin a link
+ * to it, which ends at the next MARK_LINK. No text in UTF-8 holds these bytes, so that only the
+ * report itself can mark; nothing else in a text is markup of either form.
+ */
+#define MARK_CODE       "\xF8"
+#define MARK_BOLD       "\xF9"
+#define MARK_ITALIC     "\xFA"
+#define MARK_LINK       "\xFB"
+
+/* --- pages ----------------------------------------------------------------------------------- */
+
+struct page {
+    const struct page_form *form;
+    FILE *stream;
+    const json_t *structures; /* those that are described on the page, by name */
+    const char *section_end;  /* closes the section that is open; NULL: none is */
+    size_t pictures;
+};
+
+/* The parts of a page. */
+enum page_block {
+    PAGE_SECTION,    /* up to the next of its level */
+    PAGE_BACKGROUND, /* the same, of what need not be read to decide: folded, where a form can */
+    PAGE_SUBSECTION, /* only its heading */
+    PAGE_FOLD,       /* can be folded */
+    PAGE_ANSWER,     /* the answer of the trace with that file name */
+    PAGE_PICTURES,
+    PAGE_LIST,
+    PAGE_ITEM, /* of a list */
+    PAGE_PARAGRAPH,
+    PAGE_VERDICT,  /* the sentences at the beginning of an answer */
+    PAGE_COMMANDS, /* lines for a shell */
+    PAGE_BLOCKS
+};
+
+/* What is around the text of a block; each @ is its identifier. */
+struct block_form {
+    const char *before;
+    const char *after;
+    const char *end;
+};
+
+struct page_picture {
+    const char *name; /* FOLDER/pictures/NAME.svg, .png, .csv */
+    const char *title;
+    const char *about;  /* description */
+    const char *folder; /* where the page is */
+};
+
+struct table;
+
+struct page_form {
+    size_t answers_max; /* traces with an answer of their own on a page */
+    const struct block_form *blocks;
+    void (*begin)(struct page *page, const char *title);
+    void (*text)(const struct page *page, enum page_block block, const char *text);
+    void (*table)(struct page *page, const struct table *table);
+    /* False, with `error` set, if its file cannot be read. */
+    bool (*picture)(struct page *page, const struct page_picture *picture, struct error *error);
+    void (*end)(struct page *page);
+};
+
+/* Begin a part, and its text; `id` is for links to it, "" if there are none. */
+void page_begin(struct page *page, enum page_block block, const char *text, const char *id);
+
+/* End a part that is no section. */
+void page_end(struct page *page, enum page_block block);
+
+/* End the section that is open, if one is. */
+void page_end_section(struct page *page);
+
+/* Write a part that is only a text. */
+void page_text(struct page *page, enum page_block block, const char *text);
+
+/* Write a name as a part of an identifier. */
+void page_write_id(const struct page *page, const char *name, size_t length);
+
+/* --- contests -------------------------------------------------------------------------------- */
+
+/* The rows of one trace in one folder, and the answer for them. */
+struct contest {
+    const struct report_set *set;
+    const char *trace;
+    const json_t *known;     /* the trace's context; NULL: none */
+    double exact_fired;      /* timers that an exact structure fires; NAN: not known */
+    const struct row **rows; /* all, the fastest first */
+    size_t count;
+    struct answer answer;
+};
+
+struct contest_list {
+    struct contest *items;
+    size_t count;
+};
+
+/* All traces of all folders, in the order of their rows. The data must outlive the list. False,
+ * with `error` set, if the tolerance is a time and some results do not say how long a tick is;
+ * nothing is left to free then. */
+bool contest_list_build(struct contest_list *list, const struct report_data *data,
+                        const struct tolerance *max_lateness, struct error *error);
+void contest_list_free(struct contest_list *list);
+
+/* The checksum of its trace; "" if it is not known. */
+const char *contest_checksum(const struct contest *contest);
 
 /* A report while it is written. */
 struct report {
@@ -19,33 +131,48 @@ struct report {
     const char *folder;
 };
 
-#define COUNT_OF(array) (sizeof(array) / sizeof(array)[0])
-
-/* "NAME:option=value@MARK", as code; without `mark`, or "", no mark. */
-const char *series_text(struct pool *pool, const char *algo, const char *options, const char *mark);
-
-/* A trace, and the folder of its results where there are several. */
-const char *place_text(struct pool *pool, const struct contest *contest);
-
 /* --- tables and lists ------------------------------------------------------------------------ */
+
+enum table_row_kind {
+    ROW_PLAIN,
+    ROW_YARDSTICK, /* no contender */
+    ROW_BEST,
+    ROW_FAILED,
+};
+
+struct table_column {
+    const char *heading;
+    const char *help; /* explanation of the column; "" if its heading is enough */
+    bool figures;     /* to the right, and sorted by number */
+};
+
+struct table_cell {
+    const char *text;
+    double key; /* sort key, in a column of figures; NaN: last */
+    double bar; /* the length of a bar next to the text, as a share of the longest; 0: none */
+    enum table_row_kind kind; /* of its row */
+};
 
 /* The widest table has fewer columns. */
 #define TABLE_COLUMNS_MAX 32
 
-/* A table that grows by cells; start with {.report = REPORT}. */
+/* A table that grows by cells; start with {.report = REPORT}, and perhaps `filter`. */
 struct table {
     struct report *report;
-    struct page_table page;
-    struct page_column columns[TABLE_COLUMNS_MAX];
-    struct page_cell *cells;
-    enum page_row_kind *kinds;
+    bool filter;         /* with a field that leaves only the rows in which a text occurs */
+    const char *id;      /* unique on the page; of letters, digits and dashes */
+    const char *caption; /* caption */
+    struct table_column columns[TABLE_COLUMNS_MAX];
+    size_t column_count;
+    struct table_cell *cells; /* row by row */
     size_t cell_count;
     size_t cell_room;
+    enum table_row_kind kind; /* of the row that is being added */
 };
 
 /* First all columns; then row by row, cell by cell. */
 void table_column(struct table *table, const char *heading, bool figures, const char *help);
-void table_row(struct table *table, enum page_row_kind kind);
+void table_row(struct table *table, enum table_row_kind kind);
 void table_cell(struct table *table, const char *text, double key);
 void table_text(struct table *table, const char *text);
 void table_figure(struct table *table, double value,
@@ -57,7 +184,7 @@ struct shown_column {
     const char *name;                                  /* the object's member */
     const char *(*figure)(double, char[FIGURE_BYTES]); /* NULL: it holds words */
     const char *help;
-    struct page_cell (*cell)(struct report *report, const json_t *object); /* NULL: the member */
+    const char *(*words)(struct report *report, const json_t *object); /* NULL: the member */
 };
 
 /* All columns of such a table; an object's cells. */
@@ -83,14 +210,24 @@ void page_list_write(struct page_list *list);
 
 /* --- rows ------------------------------------------------------------------------------------ */
 
+/* "NAME:option=value@MARK", as code; without `mark`, or "", no mark. */
+const char *series_text(struct pool *pool, const char *algo, const char *options, const char *mark);
+
+/* The last part of a trace's path; and with the folder of its results where there are several. */
+const char *trace_base(const char *trace);
+const char *place_text(struct pool *pool, const struct contest *contest);
+
 /* Whether a row failed, or fired a timer wrongly. An unsupported trace is no fault. */
 bool row_is_wrong(const struct row *row);
 
 /* Plain, or a yardstick's. */
-enum page_row_kind row_plain_kind(const struct row *row);
+enum table_row_kind row_plain_kind(const struct row *row);
 
 /* The name of a row's series, in italics if it is a yardstick. */
 const char *row_name(struct report *report, const struct row *row);
+
+/* How many rows of benchmarks there are. */
+size_t report_data_bench_rows(const struct report_data *data);
 
 /* --- sections -------------------------------------------------------------------------------- */
 

@@ -1,3 +1,4 @@
+/* Run a structure, and record its steps. */
 #include "show.h"
 
 #include "memory.h"
@@ -42,8 +43,10 @@ static void see_part(void *ctx, const struct tl_part *part)
     struct looker *looker = ctx;
     struct show_step *step = looker->step;
     step->parts = grow(step->parts, step->part_count, sizeof *step->parts);
-    step->parts[step->part_count++] = (struct show_part){
-        .name = memory_copy(part->name), .form = part->form, .cell_ticks = part->cell_ticks};
+    step->parts[step->part_count++] =
+        (struct show_part){.name = pool_format(&looker->show->pool, "%s", part->name),
+                           .form = part->form,
+                           .cell_ticks = part->cell_ticks};
     looker->cell = NULL;
     looker->spare = (struct show_cell){0};
 }
@@ -81,7 +84,7 @@ static void see_cell(void *ctx, const struct tl_cell *cell)
     if (fits && (!plain || part->cell_total <= SHOW_CELLS_MAX / 2)) {
         looker->cell = keep_cell(looker, &looker->spare);
         if (cell->refers != NULL) {
-            looker->cell->refers = memory_copy(cell->refers);
+            looker->cell->refers = pool_format(&looker->show->pool, "%s", cell->refers);
         }
     }
 }
@@ -324,8 +327,8 @@ void show_end_step(struct show *show, const char *caption, const char *outcome)
     show->steps = grow(show->steps, show->step_count, sizeof *show->steps);
     struct show_step *step = &show->steps[show->step_count++];
     *step = (struct show_step){
-        .caption = memory_copy(caption),
-        .outcome = outcome != NULL ? memory_copy(outcome) : NULL,
+        .caption = caption,
+        .outcome = outcome,
         .clock = show->clock,
         .pending = show->algo->count(show->self),
         .next = show->algo->next != NULL ? show->algo->next(show->self) : TL_NEVER,
@@ -341,54 +344,6 @@ void show_end_step(struct show *show, const char *caption, const char *outcome)
     forget_step(show);
 }
 
-const char *show_name(const struct show *show, uint32_t id, char buffer[16])
-{
-    if (show->names != NULL) {
-        return show->names[id];
-    }
-    (void)snprintf(buffer, 16, "%" PRIu32, id);
-    return buffer;
-}
-
-bool show_sees_inside(const struct show *show)
-{
-    return show->algo->walk != NULL;
-}
-
-int show_format_ticks(const struct show_cell *cell, char *text, size_t text_bytes)
-{
-    if (cell->from == TL_NEVER) {
-        return snprintf(text, text_bytes, "%s", "");
-    }
-    if (cell->from == cell->to) {
-        return snprintf(text, text_bytes, "tick %" PRIu64, cell->from);
-    }
-    if (cell->to >= TL_DEADLINE_MAX) {
-        return snprintf(text, text_bytes, "from tick %" PRIu64 " on", cell->from);
-    }
-    return snprintf(text, text_bytes, "ticks %" PRIu64 " to %" PRIu64, cell->from, cell->to);
-}
-
-int show_format_slots(const struct show_part *part, char *text, size_t text_bytes)
-{
-    const char *many = part->cell_total == 1 ? "" : "s";
-    if (part->cell_ticks == 0) {
-        return snprintf(text, text_bytes, "%" PRIu64 " slot%s", part->cell_total, many);
-    }
-    return snprintf(text, text_bytes, "%" PRIu64 " slot%s of %" PRIu64 " tick%s", part->cell_total,
-                    many, part->cell_ticks, part->cell_ticks == 1 ? "" : "s");
-}
-
-static void free_part(struct show_part *part)
-{
-    for (size_t i = 0; i < part->cell_count; i++) {
-        free(part->cells[i].refers);
-        free(part->cells[i].held);
-    }
-    free(part->cells);
-    free(part->name);
-}
-
 void show_close(struct show *show)
 {
     if (show->self != NULL) {
@@ -397,17 +352,19 @@ void show_close(struct show *show)
     for (size_t i = 0; i < show->step_count; i++) {
         struct show_step *step = &show->steps[i];
         for (size_t k = 0; k < step->part_count; k++) {
-            free_part(&step->parts[k]);
+            for (size_t cell = 0; cell < step->parts[k].cell_count; cell++) {
+                free(step->parts[k].cells[cell].held);
+            }
+            free(step->parts[k].cells);
         }
         free(step->parts);
         free(step->fired);
-        free(step->caption);
-        free(step->outcome);
     }
     free(show->steps);
     free(show->deadlines);
     free(show->places);
     free(show->fired);
     free(show->started);
+    pool_free(&show->pool);
     *show = (struct show){0};
 }

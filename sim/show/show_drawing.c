@@ -1,11 +1,9 @@
 /* A panel for each step: its number and caption, the expired timers, and a row of boxes for each
  * part. No meaning depends on colour alone: each timer has its name, and each mark its shape. */
-#include "show_drawing.h"
-
 #include "drawing.h"
 #include "memory.h"
+#include "show.h"
 #include "show_assets.h"
-#include "show_text.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -44,7 +42,7 @@ static const struct {
 #define COLOURS (sizeof palette / sizeof palette[0])
 
 struct canvas {
-    const struct show *show;
+    struct show *show;
     struct drawing drawing;
     size_t first; /* the drawn steps */
     size_t count;
@@ -80,10 +78,8 @@ static void draw_chip(struct canvas *canvas, double x, double y, double width, u
 static double cell_chips_width(const struct canvas *canvas, const struct show_cell *cell)
 {
     double widest = 0;
-    char text[128];
     for (size_t i = 0; i < cell->held_count && i < CHIPS_SHOWN; i++) {
-        (void)show_format_held(canvas->show, &cell->held[i], text, sizeof text);
-        double width = chip_width(text);
+        double width = chip_width(show_held_text(canvas->show, &cell->held[i]));
         widest = width > widest ? width : widest;
     }
     return widest;
@@ -98,19 +94,19 @@ static size_t chip_rows(const struct show_cell *cell)
 static void draw_held(struct canvas *canvas, const struct show_cell *cell, double x, double y,
                       double width)
 {
-    char text[128];
     size_t shown = cell->held_count < CHIPS_SHOWN ? cell->held_count : CHIPS_SHOWN;
     for (size_t i = 0; i < shown; i++) {
         const struct show_held *held = &cell->held[i];
-        (void)show_format_held(canvas->show, held, text, sizeof text);
-        draw_chip(canvas, x, y + (double)i * (CHIP_HEIGHT + CHIP_GAP), width, held->id, text,
-                  held->changed, (held->marks & TL_MARK_STALE) != 0);
+        draw_chip(canvas, x, y + (double)i * (CHIP_HEIGHT + CHIP_GAP), width, held->id,
+                  show_held_text(canvas->show, held), held->changed,
+                  (held->marks & TL_MARK_STALE) != 0);
     }
     if (cell->held_total > shown) {
-        (void)snprintf(text, sizeof text, "and %" PRIu64 " more", cell->held_total - shown);
-        drawing_text(&canvas->drawing, x + width / 2,
-                     y + (double)shown * (CHIP_HEIGHT + CHIP_GAP) + CHIP_HEIGHT - 6,
-                     "font-size=\"11\" text-anchor=\"middle\" " DIM, text);
+        drawing_text(
+            &canvas->drawing, x + width / 2,
+            y + (double)shown * (CHIP_HEIGHT + CHIP_GAP) + CHIP_HEIGHT - 6,
+            "font-size=\"11\" text-anchor=\"middle\" " DIM,
+            pool_format(&canvas->show->passing, "and %" PRIu64 " more", cell->held_total - shown));
     }
 }
 
@@ -123,27 +119,21 @@ static bool is_shown(const struct show_part *part, const struct show_cell *cell)
 }
 
 /* "4", "4-7": the ticks of a cell, short. */
-static void short_ticks(const struct show_cell *cell, char *text, size_t bytes)
+static const char *short_ticks(const struct canvas *canvas, const struct show_cell *cell)
 {
-    if (cell->from == TL_NEVER) {
-        text[0] = '\0';
-    } else if (cell->from == cell->to) {
-        (void)snprintf(text, bytes, "%" PRIu64, cell->from);
-    } else {
-        (void)snprintf(text, bytes, "%" PRIu64 "\xe2\x80\x93%" PRIu64, cell->from, cell->to);
-        if (cell->to >= TL_DEADLINE_MAX) {
-            (void)snprintf(text, bytes, "%" PRIu64 " and later", cell->from);
-        }
-    }
+    struct pool *pool = &canvas->show->passing;
+    return cell->from == TL_NEVER   ? ""
+           : cell->from == cell->to ? pool_format(pool, "%" PRIu64, cell->from)
+           : cell->to >= TL_DEADLINE_MAX
+               ? pool_format(pool, "%" PRIu64 " and later", cell->from)
+               : pool_format(pool, "%" PRIu64 "\xe2\x80\x93%" PRIu64, cell->from, cell->to);
 }
 
 static double cell_width(const struct canvas *canvas, const struct show_part *part,
                          const struct show_cell *cell)
 {
-    char ticks[64];
-    short_ticks(cell, ticks, sizeof ticks);
     double width = cell_chips_width(canvas, cell);
-    double head = drawing_text_width(ticks, CELL_FONT);
+    double head = drawing_text_width(short_ticks(canvas, cell), CELL_FONT);
     double refers = cell->refers != NULL ? drawing_text_width(cell->refers, CELL_FONT) : 0;
     double least = part->form == TL_FORM_WHEEL ? CELL_MIN : CELL_MIN / 2;
     width = head > width ? head : width;
@@ -177,19 +167,18 @@ static void draw_marks(struct canvas *canvas, const struct show_cell *cell, doub
 static void draw_cell(struct canvas *canvas, const struct show_part *part,
                       const struct show_cell *cell, double x, double y, double width, double height)
 {
-    char text[96];
+    const char *ticks = short_ticks(canvas, cell);
     bool hand = (cell->marks & TL_MARK_HAND) != 0;
     double head = head_height(part);
     drawing_box(&canvas->drawing, x, y, width, height, 2,
                 hand ? "fill=\"#f4f4f4\" stroke=\"#111111\" stroke-width=\"2\""
                      : "fill=\"#fbfbfb\" stroke=\"#888888\" stroke-width=\"1\"");
-    (void)snprintf(text, sizeof text, "%" PRIu64,
-                   part->form == TL_FORM_WHEEL ? cell->index : cell->index + 1);
-    drawing_text(&canvas->drawing, x + CELL_PADDING - 1, y + 13, "font-size=\"11\" " DIM, text);
-    short_ticks(cell, text, sizeof text);
-    if (text[0] != '\0') {
+    drawing_text(&canvas->drawing, x + CELL_PADDING - 1, y + 13, "font-size=\"11\" " DIM,
+                 pool_format(&canvas->show->passing, "%" PRIu64,
+                             part->form == TL_FORM_WHEEL ? cell->index : cell->index + 1));
+    if (ticks[0] != '\0') {
         drawing_text(&canvas->drawing, x + width / 2, y + 27,
-                     "font-size=\"12\" text-anchor=\"middle\" " DARK, text);
+                     "font-size=\"12\" text-anchor=\"middle\" " DARK, ticks);
     }
     if (cell->refers != NULL) {
         drawing_text(&canvas->drawing, x + width / 2, y + height - 6,
@@ -203,12 +192,11 @@ static void draw_cell(struct canvas *canvas, const struct show_part *part,
 static void draw_gap(struct canvas *canvas, double x, double y, double height, uint64_t count,
                      const char *word)
 {
-    char text[48];
     drawing_box(&canvas->drawing, x, y, GAP_WIDTH, height, 2,
                 "fill=\"none\" stroke=\"#bbbbbb\" stroke-width=\"1\" stroke-dasharray=\"3 3\"");
-    (void)snprintf(text, sizeof text, "%" PRIu64, count);
     drawing_text(&canvas->drawing, x + GAP_WIDTH / 2, y + height / 2,
-                 "font-size=\"11\" text-anchor=\"middle\" " DIM, text);
+                 "font-size=\"11\" text-anchor=\"middle\" " DIM,
+                 pool_format(&canvas->show->passing, "%" PRIu64, count));
     drawing_text(&canvas->drawing, x + GAP_WIDTH / 2, y + height / 2 + 13,
                  "font-size=\"11\" text-anchor=\"middle\" " DIM, word);
 }
@@ -289,18 +277,15 @@ struct tree_node {
     double x;     /* the middle */
 };
 
-static void tree_node_text(const struct canvas *canvas, const struct show_cell *cell, char *text,
-                           size_t bytes)
+static const char *tree_node_text(const struct canvas *canvas, const struct show_cell *cell)
 {
-    char ticks[64];
+    const char *ticks = short_ticks(canvas, cell);
     if (cell->held_count > 0) {
-        (void)show_format_held(canvas->show, &cell->held[0], text, bytes);
-    } else {
-        short_ticks(cell, ticks, sizeof ticks);
-        (void)snprintf(text, bytes, "%s%s%s", ticks,
+        return show_held_text(canvas->show, &cell->held[0]);
+    }
+    return pool_format(&canvas->show->passing, "%s%s%s", ticks,
                        ticks[0] != '\0' && cell->refers != NULL ? ": " : "",
                        cell->refers != NULL ? cell->refers : "");
-    }
 }
 
 /* Set parents and depths. Cells may come before their parents. */
@@ -327,7 +312,6 @@ static void connect(const struct show_part *part, struct tree_node *nodes)
 static unsigned place_nodes(const struct canvas *canvas, struct tree_node *nodes, size_t count)
 {
     unsigned deepest = 0;
-    char text[128];
     for (size_t i = 0; i < count; i++) {
         deepest = nodes[i].depth > deepest ? nodes[i].depth : deepest;
     }
@@ -336,8 +320,7 @@ static unsigned place_nodes(const struct canvas *canvas, struct tree_node *nodes
             if (nodes[i].depth != depth) {
                 continue;
             }
-            tree_node_text(canvas, nodes[i].cell, text, sizeof text);
-            double own = chip_width(text) + 8;
+            double own = chip_width(tree_node_text(canvas, nodes[i].cell)) + 8;
             nodes[i].width = nodes[i].width > own ? nodes[i].width : own;
             if (nodes[i].parent != SIZE_MAX) {
                 nodes[nodes[i].parent].width += nodes[i].width;
@@ -369,8 +352,7 @@ static unsigned place_nodes(const struct canvas *canvas, struct tree_node *nodes
 static void draw_tree_node(struct canvas *canvas, const struct tree_node *node, double y)
 {
     const struct show_cell *cell = node->cell;
-    char text[128];
-    tree_node_text(canvas, cell, text, sizeof text);
+    const char *text = tree_node_text(canvas, cell);
     double width = chip_width(text);
     if (cell->held_count > 0) {
         const struct show_held *held = &cell->held[0];
@@ -426,17 +408,13 @@ static void draw_tree(struct canvas *canvas, const struct show_part *part)
 /* Draw a part, with its name and the kind of its cells left of it. */
 static void draw_part(struct canvas *canvas, const struct show_part *part)
 {
-    char text[128] = "";
-    double top = canvas->y;
     bool wheel = part->form == TL_FORM_WHEEL;
-    double line = top + (wheel ? 28 : 20);
+    const char *text = wheel                   ? show_slots(canvas->show, part)
+                       : part->cell_total == 0 ? "empty"
+                                               : "";
+    double line = canvas->y + (wheel ? 28 : 20);
     drawing_text(&canvas->drawing, MARGIN, line, "font-size=\"12\" font-weight=\"bold\" " DARK,
                  part->name);
-    if (wheel) {
-        (void)show_format_slots(part, text, sizeof text);
-    } else if (part->cell_total == 0) {
-        (void)snprintf(text, sizeof text, "empty");
-    }
     if (text[0] != '\0') {
         drawing_text(&canvas->drawing, MARGIN, line + 15, "font-size=\"11\" " DIM, text);
     }
@@ -452,16 +430,14 @@ static void draw_part(struct canvas *canvas, const struct show_part *part)
 /* Draw the expired timers as chips after a heading, in as many rows as they need. */
 static void draw_fired(struct canvas *canvas, const struct show_step *step)
 {
-    const struct show *show = canvas->show;
+    struct show *show = canvas->show;
     double x = MARGIN + INDENT;
     canvas->y += 8;
     drawing_text(&canvas->drawing, MARGIN, canvas->y + CHIP_HEIGHT - 6,
                  "font-size=\"12\" font-weight=\"bold\" " DARK, "fires");
     for (size_t i = 0; i < step->fired_count; i++) {
-        char number[16];
-        char text[96];
-        (void)snprintf(text, sizeof text, "%s@%" PRIu64, show_name(show, step->fired[i].id, number),
-                       step->fired[i].deadline);
+        const char *text = pool_format(&show->passing, "%s@%" PRIu64,
+                                       show_name(show, step->fired[i].id), step->fired[i].deadline);
         double width = chip_width(text);
         if (x + width > PAGE_WIDTH - MARGIN) {
             x = MARGIN + INDENT;
@@ -497,22 +473,13 @@ static bool is_left_out(const struct canvas *canvas, const struct show_step *ste
 static void draw_step(struct canvas *canvas, size_t index)
 {
     const struct show_step *step = &canvas->show->steps[index];
-    char caption[192];
-    char facts[300];
-    char work[128];
     drawing_line(&canvas->drawing, MARGIN, canvas->y, PAGE_WIDTH - MARGIN, canvas->y,
                  "stroke=\"#cccccc\" stroke-width=\"1\"");
     canvas->y += 22;
-    (void)snprintf(caption, sizeof caption, "%zu. %s", index, step->caption);
     drawing_text(&canvas->drawing, MARGIN, canvas->y, "font-size=\"15\" font-weight=\"bold\" " DARK,
-                 caption);
-    int length = show_format_facts(canvas->show, step, facts, sizeof facts);
-    (void)show_format_work(step, work, sizeof work);
-    if (work[0] != '\0' && length > 0 && (size_t)length < sizeof facts) {
-        (void)snprintf(facts + length, sizeof facts - (size_t)length, "; %s", work);
-    }
+                 pool_format(&canvas->show->passing, "%zu. %s", index, step->caption));
     drawing_text(&canvas->drawing, PAGE_WIDTH - MARGIN, canvas->y,
-                 "font-size=\"12\" text-anchor=\"end\" " DIM, facts);
+                 "font-size=\"12\" text-anchor=\"end\" " DIM, show_facts(canvas->show, step));
     if (step->outcome != NULL) {
         canvas->y += 18;
         drawing_text(&canvas->drawing, MARGIN, canvas->y,
@@ -585,16 +552,15 @@ static void draw_legend(struct canvas *canvas, size_t first, size_t count)
     }
 }
 
-void show_draw(const struct show *show, size_t first, size_t count, FILE *stream)
+void show_draw(struct show *show, size_t first, size_t count, FILE *stream)
 {
     struct canvas canvas = {.show = show, .first = first, .count = count, .y = MARGIN + 14};
-    char description[512];
     drawing_open(&canvas.drawing);
     drawing_text(&canvas.drawing, MARGIN, canvas.y, "font-size=\"17\" font-weight=\"bold\" " DARK,
                  show->title);
     canvas.y += 18;
     drawing_text(&canvas.drawing, MARGIN, canvas.y, "font-size=\"12\" " DIM, show->algo->summary);
-    if (!show_sees_inside(show)) {
+    if (show->algo->walk == NULL) {
         canvas.y += 18;
         drawing_text(&canvas.drawing, MARGIN, canvas.y, "font-size=\"12\" " DIM,
                      "It does not show its inside: this is its state as seen from outside.");
@@ -605,11 +571,14 @@ void show_draw(const struct show *show, size_t first, size_t count, FILE *stream
     }
     canvas.y += 12;
     draw_legend(&canvas, first, count);
-    (void)snprintf(description, sizeof description,
-                   "The inside of %s after each of %zu steps, from '%s' to '%s'.", show->title,
-                   count, show->steps[first].caption, show->steps[first + count - 1].caption);
-    drawing_write(&canvas.drawing, PAGE_WIDTH, canvas.y + 6, show->title, description, stream);
+    drawing_write(&canvas.drawing, PAGE_WIDTH, canvas.y + 6, show->title,
+                  pool_format(&show->passing,
+                              "The inside of %s after each of %zu steps, from '%s' to '%s'.",
+                              show->title, count, show->steps[first].caption,
+                              show->steps[first + count - 1].caption),
+                  stream);
     drawing_close(&canvas.drawing);
+    pool_free(&show->passing);
 }
 
 void show_page_begin(FILE *stream)

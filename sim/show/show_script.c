@@ -1,4 +1,5 @@
-#include "show_script.h"
+/* Scripts. */
+#include "show.h"
 
 #include "memory.h"
 #include "number.h"
@@ -163,10 +164,8 @@ static bool tick_of(const struct show_line *line, uint64_t clock, uint64_t *tick
 
 static void advance_to(struct show *show, uint64_t now)
 {
-    char caption[64];
-    (void)snprintf(caption, sizeof caption, "advance %" PRIu64, now);
     (void)show_advance(show, now, NULL, NULL);
-    show_end_step(show, caption, NULL);
+    show_end_step(show, pool_format(&show->pool, "advance %" PRIu64, now), NULL);
 }
 
 static bool wake(struct show *show, struct error *error)
@@ -191,7 +190,7 @@ static void end_operation(struct show *show, const char *caption, enum tl_status
 
 static bool run_line(const struct show_line *line, struct show *show, struct error *error)
 {
-    char caption[128];
+    const char *caption = NULL;
     uint64_t tick = 0;
     bool good = true;
     switch (line->verb) {
@@ -199,14 +198,14 @@ static bool run_line(const struct show_line *line, struct show *show, struct err
         if (!tick_of(line, show->clock, &tick)) {
             return error_set(error, "start %s: the deadline is beyond 2^63", show->names[line->id]);
         }
-        (void)snprintf(caption, sizeof caption, "%s %s %" PRIu64,
-                       show->deadlines[line->id] != TL_NEVER ? "restart" : "start",
-                       show->names[line->id], tick);
+        caption = pool_format(&show->pool, "%s %s %" PRIu64,
+                              show->deadlines[line->id] != TL_NEVER ? "restart" : "start",
+                              show->names[line->id], tick);
         end_operation(show, caption, show_start(show, line->id, tick));
         break;
     case SHOW_STOP:
-        (void)snprintf(caption, sizeof caption, "stop %s", show->names[line->id]);
-        end_operation(show, caption, show_stop(show, line->id));
+        end_operation(show, pool_format(&show->pool, "stop %s", show->names[line->id]),
+                      show_stop(show, line->id));
         break;
     case SHOW_ADVANCE:
         if (!tick_of(line, show->clock, &tick) || tick < show->clock) {

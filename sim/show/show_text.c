@@ -1,42 +1,31 @@
-#include "show_text.h"
+/* The steps of a run as text. */
+#include "show.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
 
-int show_format_held(const struct show *show, const struct show_held *held, char *text,
-                     size_t text_bytes)
+const char *show_name(struct show *show, uint32_t id)
 {
-    char number[16];
-    const char *name = show_name(show, held->id, number);
+    return show->names != NULL ? show->names[id] : pool_format(&show->passing, "%" PRIu32, id);
+}
+
+const char *show_held_text(struct show *show, const struct show_held *held)
+{
+    struct text text = {.pool = &show->passing};
+    const char *name = show_name(show, held->id);
     if ((held->marks & TL_MARK_STALE) != 0) {
-        return snprintf(text, text_bytes, "%s@%" PRIu64 " stale", name, held->at);
+        return pool_format(&show->passing, "%s@%" PRIu64 " stale", name, held->at);
     }
-    char at[48] = "";
+    text_add(&text, "%s@%" PRIu64, name, held->deadline);
     if (held->at != TL_NEVER && held->at != held->deadline) {
-        (void)snprintf(at, sizeof at, ", filed at %" PRIu64, held->at);
+        text_add(&text, ", filed at %" PRIu64, held->at);
     }
     if (held->rounds > 0) {
-        return snprintf(text, text_bytes, "%s@%" PRIu64 "%s, %" PRIu64 " round%s", name,
-                        held->deadline, at, held->rounds, held->rounds == 1 ? "" : "s");
+        text_add(&text, ", %" PRIu64 " round%s", held->rounds, held->rounds == 1 ? "" : "s");
     }
-    return snprintf(text, text_bytes, "%s@%" PRIu64 "%s", name, held->deadline, at);
+    return text_end(&text);
 }
 
-int show_format_facts(const struct show *show, const struct show_step *step, char *text,
-                      size_t text_bytes)
-{
-    char next[40] = "";
-    if (show->algo->next != NULL && step->next == TL_NEVER) {
-        (void)snprintf(next, sizeof next, ", next never");
-    } else if (show->algo->next != NULL) {
-        (void)snprintf(next, sizeof next, ", next %" PRIu64, step->next);
-    }
-    return snprintf(text, text_bytes, "clock %" PRIu64 ", %" PRIu64 " pending%s", step->clock,
-                    step->pending, next);
-}
-
-int show_format_work(const struct show_step *step, char *text, size_t text_bytes)
+const char *show_facts(struct show *show, const struct show_step *step)
 {
     const struct {
         uint64_t count;
@@ -48,26 +37,54 @@ int show_format_work(const struct show_step *step, char *text, size_t text_bytes
         {step->work.slots, "slot visited", "slots visited"},
         {step->work.cascades, "cascade", "cascades"},
     };
-    int used = 0;
-    if (text_bytes > 0) {
-        text[0] = '\0';
+    struct text text = {.pool = &show->passing};
+    text_add(&text, "clock %" PRIu64 ", %" PRIu64 " pending", step->clock, step->pending);
+    if (show->algo->next != NULL && step->next == TL_NEVER) {
+        text_add(&text, ", next never");
+    } else if (show->algo->next != NULL) {
+        text_add(&text, ", next %" PRIu64, step->next);
     }
+    const char *separator = "; ";
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
         if (kinds[i].count > 0) {
-            size_t at = (size_t)used < text_bytes ? (size_t)used : text_bytes;
-            used += snprintf(text + at, text_bytes - at, "%s%" PRIu64 " %s", used > 0 ? ", " : "",
-                             kinds[i].count, kinds[i].count == 1 ? kinds[i].one : kinds[i].many);
+            text_add(&text, "%s%" PRIu64 " %s", separator, kinds[i].count,
+                     kinds[i].count == 1 ? kinds[i].one : kinds[i].many);
+            separator = ", ";
         }
     }
-    return used;
+    return text_end(&text);
 }
 
-static void write_held(const struct show *show, const struct show_cell *cell, FILE *stream)
+const char *show_slots(struct show *show, const struct show_part *part)
 {
-    char text[128];
+    const char *many = part->cell_total == 1 ? "" : "s";
+    if (part->cell_ticks == 0) {
+        return pool_format(&show->passing, "%" PRIu64 " slot%s", part->cell_total, many);
+    }
+    return pool_format(&show->passing, "%" PRIu64 " slot%s of %" PRIu64 " tick%s", part->cell_total,
+                       many, part->cell_ticks, part->cell_ticks == 1 ? "" : "s");
+}
+
+/* "tick 4", "ticks 4 to 7", or "" for none. */
+static const char *ticks_of(struct show *show, const struct show_cell *cell)
+{
+    if (cell->from == TL_NEVER) {
+        return "";
+    }
+    if (cell->from == cell->to) {
+        return pool_format(&show->passing, "tick %" PRIu64, cell->from);
+    }
+    if (cell->to >= TL_DEADLINE_MAX) {
+        return pool_format(&show->passing, "from tick %" PRIu64 " on", cell->from);
+    }
+    return pool_format(&show->passing, "ticks %" PRIu64 " to %" PRIu64, cell->from, cell->to);
+}
+
+static void write_held(struct show *show, const struct show_cell *cell, FILE *stream)
+{
     for (size_t i = 0; i < cell->held_count; i++) {
-        (void)show_format_held(show, &cell->held[i], text, sizeof text);
-        (void)fprintf(stream, "  %s%s", text, cell->held[i].changed ? "*" : "");
+        (void)fprintf(stream, "  %s%s", show_held_text(show, &cell->held[i]),
+                      cell->held[i].changed ? "*" : "");
     }
     if (cell->held_total > cell->held_count) {
         (void)fprintf(stream, "  and %" PRIu64 " more", cell->held_total - cell->held_count);
@@ -92,7 +109,7 @@ static void write_marks(uint32_t marks, FILE *stream)
 }
 
 /* Write the rest of a cell's line. */
-static void write_contents(const struct show *show, const struct show_cell *cell, FILE *stream)
+static void write_contents(struct show *show, const struct show_cell *cell, FILE *stream)
 {
     write_held(show, cell, stream);
     if (cell->refers != NULL) {
@@ -112,11 +129,10 @@ static bool has_something(const struct show_cell *cell)
     return cell->held_total > 0 || cell->marks != 0 || cell->refers != NULL;
 }
 
-static void write_rows(const struct show *show, const struct show_part *part, FILE *stream)
+static void write_rows(struct show *show, const struct show_part *part, FILE *stream)
 {
     bool wheel = part->form == TL_FORM_WHEEL;
     uint64_t expected = 0;
-    char ticks[64];
     for (size_t i = 0; i < part->cell_count; i++) {
         const struct show_cell *cell = &part->cells[i];
         if (wheel && part->cell_total > SLOTS_SHOWN_ALL && !has_something(cell)) {
@@ -126,7 +142,7 @@ static void write_rows(const struct show *show, const struct show_part *part, FI
             (void)fprintf(stream, "      ... %" PRIu64 " empty\n", cell->index - expected);
         }
         expected = cell->index + 1;
-        (void)show_format_ticks(cell, ticks, sizeof ticks);
+        const char *ticks = ticks_of(show, cell);
         if (wheel) {
             bool follows = cell->held_total > 0 || (cell->marks & ~(uint32_t)TL_MARK_HAND) != 0;
             (void)fprintf(stream, "    %c slot %-3" PRIu64 "  %-*s",
@@ -146,16 +162,15 @@ static void write_rows(const struct show *show, const struct show_part *part, FI
 
 /* --- trees ----------------------------------------------------------------------------------- */
 
-static void write_below(const struct show *show, const struct show_part *part, uint64_t parent,
+static void write_below(struct show *show, const struct show_part *part, uint64_t parent,
                         unsigned depth, FILE *stream)
 {
-    char ticks[64];
     for (size_t i = 0; i < part->cell_count; i++) {
         const struct show_cell *cell = &part->cells[i];
         if (cell->parent != parent) {
             continue;
         }
-        (void)show_format_ticks(cell, ticks, sizeof ticks);
+        const char *ticks = ticks_of(show, cell);
         (void)fprintf(stream, "%*s%s", (int)(2 * depth) + (ticks[0] != '\0' ? 6 : 4), "", ticks);
         write_contents(show, cell, stream);
         if (depth < SHOW_CELLS_MAX) {
@@ -164,13 +179,11 @@ static void write_below(const struct show *show, const struct show_part *part, u
     }
 }
 
-static void write_part(const struct show *show, const struct show_part *part, FILE *stream)
+static void write_part(struct show *show, const struct show_part *part, FILE *stream)
 {
     (void)fprintf(stream, "  %s", part->name);
     if (part->form == TL_FORM_WHEEL) {
-        char slots[64];
-        (void)show_format_slots(part, slots, sizeof slots);
-        (void)fprintf(stream, ", %s", slots);
+        (void)fprintf(stream, ", %s", show_slots(show, part));
     } else if (part->cell_total == 0) {
         (void)fputs(", empty", stream);
     }
@@ -186,40 +199,35 @@ static void write_part(const struct show *show, const struct show_part *part, FI
     }
 }
 
-static void write_step(const struct show *show, size_t index, FILE *stream)
+static void write_step(struct show *show, size_t index, FILE *stream)
 {
     const struct show_step *step = &show->steps[index];
-    char facts[128];
-    char work[128];
-    (void)show_format_facts(show, step, facts, sizeof facts);
-    (void)show_format_work(step, work, sizeof work);
-    (void)fprintf(stream, "\nstep %zu: %s\n  %s%s%s\n", index, step->caption, facts,
-                  work[0] != '\0' ? "; " : "", work);
+    (void)fprintf(stream, "\nstep %zu: %s\n  %s\n", index, step->caption, show_facts(show, step));
     if (step->outcome != NULL) {
         (void)fprintf(stream, "  ! %s\n", step->outcome);
     }
     if (step->fired_count > 0) {
         (void)fputs("  fires", stream);
         for (size_t i = 0; i < step->fired_count; i++) {
-            char number[16];
             (void)fprintf(stream, "%s %s@%" PRIu64, i > 0 ? "," : "",
-                          show_name(show, step->fired[i].id, number), step->fired[i].deadline);
+                          show_name(show, step->fired[i].id), step->fired[i].deadline);
         }
         (void)fputc('\n', stream);
     }
     for (size_t i = 0; i < step->part_count; i++) {
         write_part(show, &step->parts[i], stream);
     }
+    pool_free(&show->passing);
 }
 
-void show_write_text(const struct show *show, FILE *stream)
+void show_write_text(struct show *show, FILE *stream)
 {
     (void)fprintf(stream, "%s: %s\n", show->title, show->algo->summary);
     (void)fputs(
         "a@5: timer a, which is to fire at tick 5; *: it was put there in this step; >: the "
         "hand\n",
         stream);
-    if (!show_sees_inside(show)) {
+    if (show->algo->walk == NULL) {
         (void)fprintf(stream,
                       "%s does not show its inside (it has no hook `walk`): this is its state as "
                       "seen from outside\n",

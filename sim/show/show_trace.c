@@ -1,4 +1,5 @@
-#include "show_trace.h"
+/* A window of a trace. */
+#include "show.h"
 
 #include "child.h"
 #include "closed_loop.h"
@@ -29,9 +30,10 @@ static bool is_chosen(const struct show_window *window, uint32_t id)
     return window->ids == NULL;
 }
 
-/* Execute an operation, which is a step unless it is done in a callback. */
-static void operate(struct window_run *run, const struct stream_operation *operation)
+/* Execute an operation, which is a step unless it is done in a callback. `ctx` is the run. */
+static void operate(void *ctx, const struct stream_operation *operation)
 {
+    struct window_run *run = ctx;
     uint32_t id = operation->id;
     uint64_t deadline = operation->deadline;
     struct show *show = run->show;
@@ -56,12 +58,8 @@ static void operate(struct window_run *run, const struct stream_operation *opera
         return;
     }
     run->idle_from = TL_NEVER;
-    show_end_step(show, caption, status != TL_OK ? tl_status_text(status) : NULL);
-}
-
-static void show_carry(void *ctx, const struct stream_operation *operation)
-{
-    operate(ctx, operation);
+    show_end_step(show, pool_format(&show->pool, "%s", caption),
+                  status != TL_OK ? tl_status_text(status) : NULL);
 }
 
 static void show_loop_fired(void *ctx, uint32_t id, uint64_t now)
@@ -85,16 +83,14 @@ static void advance_once(struct window_run *run, uint64_t now)
     } else if (fired == 0 && show_counted(show).cascades == before) {
         run->idle_from = run->idle_from == TL_NEVER ? now : run->idle_from;
     } else {
-        char caption[96];
+        struct text caption = {.pool = &show->pool};
+        text_add(&caption, "advance %" PRIu64, now);
         if (run->idle_from != TL_NEVER) {
-            (void)snprintf(caption, sizeof caption,
-                           "advance %" PRIu64 " (nothing to do from %" PRIu64 " on)", now,
-                           run->idle_from);
-        } else {
-            (void)snprintf(caption, sizeof caption, "advance %" PRIu64, now);
+            text_add(&caption, " (nothing to do from %" PRIu64 " on)", run->idle_from);
         }
         run->idle_from = TL_NEVER;
-        show_end_step(show, caption, run->inside[0] != '\0' ? run->inside : NULL);
+        show_end_step(show, text_end(&caption),
+                      run->inside[0] != '\0' ? pool_format(&show->pool, "%s", run->inside) : NULL);
     }
     if (run->loop != NULL) {
         closed_loop_advanced(run->loop, now);
@@ -167,7 +163,7 @@ bool show_trace_run(const char *path, const struct show_window *window, struct s
     const struct closed_loop_plan plan = {
         .stream = stream,
         .exact = tl_algo_is_exact(show->algo, show->options, header->max_delay_ticks),
-        .carry = show_carry,
+        .carry = operate,
         .ctx = &run,
     };
     if (header->reactions > 0 && window->ids == NULL) {

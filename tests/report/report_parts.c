@@ -1,7 +1,7 @@
 /* What reports are made of: figures as people read them, strings that grow, tables in CSV. */
 #include "csv_table.h"
 #include "figures.h"
-#include "report_text.h"
+#include "pool.h"
 #include "test.h"
 #include "text_table.h"
 
