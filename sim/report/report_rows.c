@@ -55,7 +55,7 @@ static const char *range_text(struct report *report, double least, double most)
                              grouped_text(most, FIGURE));
 }
 
-/* Return a cell of WORDS; *key is by what the column is sorted. */
+/* Return a cell of WORDS; *key is the number by which the column is sorted. */
 static const char *words_of(struct report *report, const struct contest *contest,
                             const struct row *row, unsigned column, double *key)
 {

@@ -52,7 +52,7 @@ enum page_block {
     PAGE_BLOCKS
 };
 
-/* What is around the text of a block; each @ is its identifier. */
+/* The text around that of a block; each @ is its identifier. */
 struct block_form {
     const char *before;
     const char *after;
