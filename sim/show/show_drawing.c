@@ -271,10 +271,19 @@ static void draw_row(struct canvas *canvas, const struct show_part *part)
 
 struct tree_node {
     const struct show_cell *cell;
+    const char *text;
     size_t parent; /* SIZE_MAX: none */
     unsigned depth;
-    double width; /* of its subtree */
-    double x;     /* the middle */
+    double children; /* their width */
+    double width;    /* of its subtree */
+    double x;        /* the middle */
+};
+
+/* The nodes of a part, by cell. */
+struct tree {
+    struct tree_node *nodes;
+    size_t count;
+    unsigned deepest;
 };
 
 static const char *tree_node_text(const struct canvas *canvas, const struct show_cell *cell)
@@ -288,119 +297,96 @@ static const char *tree_node_text(const struct canvas *canvas, const struct show
                        cell->refers != NULL ? cell->refers : "");
 }
 
-/* Set parents and depths. Cells may come before their parents. */
-static void connect(const struct show_part *part, struct tree_node *nodes)
+/* Set texts and parents. Cells may come before their parents. */
+static struct tree connect(const struct canvas *canvas, const struct show_part *part)
 {
-    for (size_t i = 0; i < part->cell_count; i++) {
-        nodes[i] = (struct tree_node){.cell = &part->cells[i], .parent = SIZE_MAX};
-        for (size_t k = 0; k < part->cell_count && part->cells[i].parent != TL_NEVER; k++) {
-            if (part->cells[k].index == part->cells[i].parent) {
-                nodes[i].parent = k;
+    struct tree tree = {memory_new(part->cell_count, sizeof *tree.nodes), part->cell_count, 0};
+    for (size_t i = 0; i < tree.count; i++) {
+        const struct show_cell *cell = &part->cells[i];
+        tree.nodes[i] = (struct tree_node){
+            .cell = cell, .text = tree_node_text(canvas, cell), .parent = SIZE_MAX};
+        for (size_t k = 0; k < tree.count && cell->parent != TL_NEVER; k++) {
+            if (part->cells[k].index == cell->parent) {
+                tree.nodes[i].parent = k;
             }
         }
     }
-    for (size_t i = 0; i < part->cell_count; i++) {
-        for (size_t up = nodes[i].parent; up != SIZE_MAX && nodes[i].depth < part->cell_count;
-             up = nodes[up].parent) {
-            nodes[i].depth++;
-        }
-    }
+    return tree;
 }
 
-/* Set the widths, from the deepest nodes up, then the middles, from the root down. Return the
- * maximum depth. */
-static unsigned place_nodes(const struct canvas *canvas, struct tree_node *nodes, size_t count)
+/* Set the widths of the nodes below a parent, and its own width; return theirs together. */
+static double measure_below(struct tree *tree, size_t parent)
 {
-    unsigned deepest = 0;
-    for (size_t i = 0; i < count; i++) {
-        deepest = nodes[i].depth > deepest ? nodes[i].depth : deepest;
-    }
-    for (unsigned depth = deepest + 1; depth-- > 0;) {
-        for (size_t i = 0; i < count; i++) {
-            if (nodes[i].depth != depth) {
-                continue;
-            }
-            double own = chip_width(tree_node_text(canvas, nodes[i].cell)) + 8;
-            nodes[i].width = nodes[i].width > own ? nodes[i].width : own;
-            if (nodes[i].parent != SIZE_MAX) {
-                nodes[nodes[i].parent].width += nodes[i].width;
-            }
+    double all = 0;
+    for (size_t i = 0; i < tree->count; i++) {
+        struct tree_node *node = &tree->nodes[i];
+        if (node->parent == parent) {
+            double own = chip_width(node->text) + 8;
+            node->children = measure_below(tree, i);
+            node->width = node->children > own ? node->children : own;
+            all += node->width;
         }
     }
-    for (unsigned depth = 0; depth <= deepest; depth++) {
-        for (size_t i = 0; i < count; i++) {
-            if (nodes[i].depth != depth) {
-                continue;
-            }
-            /* Earlier children of the same parent are left of it. */
-            double left = 0;
-            double all = 0;
-            for (size_t k = 0; k < count; k++) {
-                if (nodes[k].depth == depth && nodes[k].parent == nodes[i].parent) {
-                    left += k < i ? nodes[k].width : 0;
-                    all += nodes[k].width;
-                }
-            }
-            double middle = nodes[i].parent != SIZE_MAX ? nodes[nodes[i].parent].x
-                                                        : MARGIN + INDENT - 4 + all / 2;
-            nodes[i].x = middle - all / 2 + left + nodes[i].width / 2;
+    return all;
+}
+
+/* Place the nodes below a parent side by side, from `left` on. */
+static void place_below(struct tree *tree, size_t parent, double left, unsigned depth)
+{
+    for (size_t i = 0; i < tree->count; i++) {
+        struct tree_node *node = &tree->nodes[i];
+        if (node->parent == parent) {
+            node->depth = depth;
+            node->x = left + node->width / 2;
+            tree->deepest = depth > tree->deepest ? depth : tree->deepest;
+            place_below(tree, i, node->x - node->children / 2, depth + 1);
+            left += node->width;
         }
     }
-    return deepest;
 }
 
 static void draw_tree_node(struct canvas *canvas, const struct tree_node *node, double y)
 {
     const struct show_cell *cell = node->cell;
-    const char *text = tree_node_text(canvas, cell);
-    double width = chip_width(text);
+    double width = chip_width(node->text);
     if (cell->held_count > 0) {
         const struct show_held *held = &cell->held[0];
-        draw_chip(canvas, node->x - width / 2, y, width, held->id, text, held->changed,
+        draw_chip(canvas, node->x - width / 2, y, width, held->id, node->text, held->changed,
                   (held->marks & TL_MARK_STALE) != 0);
         return;
     }
     drawing_box(&canvas->drawing, node->x - width / 2, y, width, CHIP_HEIGHT, 5,
                 "fill=\"#fbfbfb\" stroke=\"#555555\" stroke-width=\"1\"");
     drawing_text(&canvas->drawing, node->x, y + CHIP_HEIGHT - 6,
-                 "font-size=\"12\" text-anchor=\"middle\" " DARK, text);
+                 "font-size=\"12\" text-anchor=\"middle\" " DARK, node->text);
 }
 
 /* Draw as a tree or, if that is wider than the page, as rows of entries in the order of the
  * walk. */
 static void draw_tree(struct canvas *canvas, const struct show_part *part)
 {
-    size_t count = part->cell_count;
-    if (count == 0) {
-        return;
-    }
-    struct tree_node *nodes = memory_new(count, sizeof *nodes);
-    connect(part, nodes);
-    unsigned deepest = place_nodes(canvas, nodes, count);
-    double width = 0;
-    for (size_t i = 0; i < count; i++) {
-        width += nodes[i].parent == SIZE_MAX ? nodes[i].width : 0;
-    }
-    if (width > ROW_WIDTH || part->cell_total > count) {
-        free(nodes);
+    struct tree tree = connect(canvas, part);
+    if (measure_below(&tree, SIZE_MAX) > ROW_WIDTH || part->cell_total > tree.count) {
         draw_row(canvas, part);
-        return;
-    }
-    canvas->y += 6;
-    for (size_t i = 0; i < count; i++) {
-        if (nodes[i].parent != SIZE_MAX) {
-            const struct tree_node *up = &nodes[nodes[i].parent];
-            drawing_line(&canvas->drawing, up->x,
-                         canvas->y + up->depth * LEVEL_HEIGHT * 0.8 + CHIP_HEIGHT, nodes[i].x,
-                         canvas->y + nodes[i].depth * LEVEL_HEIGHT * 0.8,
-                         "stroke=\"#555555\" stroke-width=\"1\"");
+    } else if (tree.count > 0) {
+        double level = LEVEL_HEIGHT * 0.8;
+        place_below(&tree, SIZE_MAX, MARGIN + INDENT - 4, 0);
+        canvas->y += 6;
+        for (size_t i = 0; i < tree.count; i++) {
+            const struct tree_node *node = &tree.nodes[i];
+            if (node->parent != SIZE_MAX) {
+                const struct tree_node *up = &tree.nodes[node->parent];
+                drawing_line(&canvas->drawing, up->x, canvas->y + up->depth * level + CHIP_HEIGHT,
+                             node->x, canvas->y + node->depth * level,
+                             "stroke=\"#555555\" stroke-width=\"1\"");
+            }
         }
+        for (size_t i = 0; i < tree.count; i++) {
+            draw_tree_node(canvas, &tree.nodes[i], canvas->y + tree.nodes[i].depth * level);
+        }
+        canvas->y += tree.deepest * level + CHIP_HEIGHT + 6;
     }
-    for (size_t i = 0; i < count; i++) {
-        draw_tree_node(canvas, &nodes[i], canvas->y + nodes[i].depth * LEVEL_HEIGHT * 0.8);
-    }
-    canvas->y += deepest * LEVEL_HEIGHT * 0.8 + CHIP_HEIGHT + 6;
-    free(nodes);
+    free(tree.nodes);
 }
 
 /* --- steps ----------------------------------------------------------------------------------- */
