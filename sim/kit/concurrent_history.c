@@ -6,11 +6,140 @@
 #include "concurrent_history.h"
 
 #include "due.h"
-#include "registry.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+
+/* --- calls ----------------------------------------------------------------------------------- */
+
+/* The moments of a history must be in the order of the threads' calls, but must not order the
+ * memory accesses of the structure, or the thread sanitizer would see no races. */
+#ifdef __SANITIZE_THREAD__
+#define MOMENT_ORDER memory_order_relaxed
+#else
+#define MOMENT_ORDER memory_order_acq_rel
+#endif
+
+static uint64_t take_moment(struct play *play)
+{
+    return atomic_fetch_add_explicit(&play->moment, 1, MOMENT_ORDER) + 1;
+}
+
+static void add_call(struct play *play, unsigned thread, struct history_call call)
+{
+    struct history *log = &play->logs[thread];
+    if (log->count < HISTORY_CALLS) {
+        call.thread = thread;
+        log->calls[log->count++] = call;
+    }
+}
+
+/* Call the hook, and add the call to the history. */
+static void make_call(struct play *play, unsigned thread, struct history_call call)
+{
+    const struct tl_algo *algo = play->subject.algo;
+    call.begun = take_moment(play);
+    if (call.kind == HISTORY_START) {
+        call.status = algo->start(play->subject.self, call.id, call.tick);
+    } else if (call.kind == HISTORY_STOP) {
+        call.status = algo->stop(play->subject.self, call.id);
+    } else {
+        call.tick = algo->next(play->subject.self);
+    }
+    call.ended = take_moment(play);
+    add_call(play, thread, call);
+}
+
+static void start_in(struct play *play, unsigned thread, uint32_t id, uint64_t deadline,
+                     uint64_t advance)
+{
+    uint64_t clock = atomic_load_explicit(&play->clock, memory_order_relaxed);
+    uint64_t delay = deadline > clock ? deadline - clock : 0;
+    struct tl_precision precision =
+        tl_algo_precision(play->subject.algo, play->subject.options, delay);
+    make_call(play, thread,
+              (struct history_call){.kind = HISTORY_START,
+                                    .id = id,
+                                    .tick = deadline,
+                                    .advance = advance,
+                                    .early = precision.early_ticks,
+                                    .late = precision.late_ticks});
+}
+
+void play_start(struct play *play, unsigned thread, uint32_t id, uint64_t deadline)
+{
+    start_in(play, thread, id, deadline, 0);
+}
+
+void play_stop(struct play *play, unsigned thread, uint32_t id)
+{
+    make_call(play, thread, (struct history_call){.kind = HISTORY_STOP, .id = id});
+}
+
+void play_next(struct play *play, unsigned thread)
+{
+    make_call(play, thread, (struct history_call){.kind = HISTORY_NEXT});
+}
+
+/* An advance under way. */
+struct advancing {
+    struct play *play;
+    unsigned thread;
+    uint64_t now;
+    uint64_t begun;
+    uint64_t fired;
+};
+
+static void on_fire(void *ctx, uint32_t id, uint64_t now)
+{
+    struct advancing *advancing = ctx;
+    struct play *play = advancing->play;
+    if (id >= play->subject.capacity || now != advancing->now) {
+        kit_fail(play->subject.witness, FAULT_COUNT,
+                 "a callback of advance(%" PRIu64 ") got timer %" PRIu32 " and tick %" PRIu64
+                 "; there are %" PRIu32 " timers",
+                 advancing->now, id, now, play->subject.capacity);
+    }
+    advancing->fired++;
+    add_call(play, advancing->thread,
+             (struct history_call){.kind = HISTORY_EXPIRY,
+                                   .id = id,
+                                   .tick = now,
+                                   .advance = play->advance,
+                                   .begun = advancing->begun,
+                                   .ended = take_moment(play)});
+    struct play_callback callback = play->callbacks[id];
+    play->callbacks[id] = (struct play_callback){.restarts = false};
+    if (callback.restarts) {
+        start_in(play, advancing->thread, id, now, play->advance);
+    }
+    if (callback.stops) {
+        play_stop(play, advancing->thread, callback.other);
+    }
+}
+
+void play_advance(struct play *play, unsigned thread, uint64_t now)
+{
+    struct advancing advancing = {play, thread, now, take_moment(play), 0};
+    struct history_call call = {.tick = now, .begun = advancing.begun, .ended = advancing.begun};
+    call.kind = HISTORY_BEGIN;
+    play->advance++;
+    atomic_store_explicit(&play->clock, now, memory_order_relaxed);
+    add_call(play, thread, call);
+    uint64_t fired =
+        play->subject.algo->advance(play->subject.self, now, TL_NO_BUDGET, on_fire, &advancing);
+    call.kind = HISTORY_END;
+    call.begun = call.ended = take_moment(play);
+    add_call(play, thread, call);
+    if (fired != advancing.fired) {
+        kit_fail(play->subject.witness, FAULT_COUNT,
+                 "advance(%" PRIu64 ") returned %" PRIu64 " and called back for %" PRIu64, now,
+                 fired, advancing.fired);
+    }
+}
+
+/* --- the model ------------------------------------------------------------------------------- */
 
 enum { CALLS_MAX = 64, TRIED_MAX = 1024, SHOWN_MAX = 14 };
 
@@ -39,8 +168,6 @@ struct search {
     size_t most; /* the most moments that were put in order, and the call that then failed */
     const struct history_call *stuck;
 };
-
-/* --- the model ------------------------------------------------------------------------------- */
 
 /* Whether the model allows the result of the call now; if so, the state after it. */
 static bool allow(struct timer_model *timer, const struct history_call *call)
@@ -135,10 +262,10 @@ static bool can_go_on(struct search *search, uint64_t passed, size_t depth,
 }
 
 /* Puts the calls about one timer in order. False if there are too many. */
-static bool gather(struct search *search, const struct history *logs, size_t log_count, uint32_t id)
+static bool gather(struct search *search, const struct history *logs, uint32_t id)
 {
     bool used = false;
-    for (size_t l = 0; l < log_count; l++) {
+    for (size_t l = 0; l < PLAY_THREADS; l++) {
         for (size_t i = 0; i < logs[l].count; i++) {
             const struct history_call *call = &logs[l].calls[i];
             bool about_timer = call->kind <= HISTORY_EXPIRY;
@@ -188,53 +315,67 @@ static void write_call(const struct history_call *call, char *text, size_t bytes
     }
 }
 
-static void describe_fault(const struct search *search, uint32_t id, struct history_fault *fault)
+/* Report the result without an explanation, and the calls about this timer. */
+static noreturn void fail(const struct search *search, uint32_t id, struct play *play,
+                          const char *what)
 {
-    static const enum fault_kind kinds[] = {FAULT_STATUS, FAULT_STATUS, FAULT_DUPLICATE,
-                                            FAULT_NEXT,   FAULT_STATUS, FAULT_LOST};
-    static const char *const reasons[] = {
-        "",
-        "the timer's state at the stop was another one",
-        "the timer was not pending, it was too early, or the same advance had started it",
-        "`next` names a tick after the expiry of a pending timer",
-        "",
-        "a timer that was due when the advance began was neither fired nor stopped nor restarted"};
-    char line[128];
+    static const struct {
+        enum fault_kind fault;
+        const char *reason;
+    } faults[] = {
+        [HISTORY_STOP] = {FAULT_STATUS, "the timer's state at the stop was another one"},
+        [HISTORY_EXPIRY] = {FAULT_DUPLICATE, "the timer was not pending, it was too early, or the "
+                                             "same advance had started it"},
+        [HISTORY_NEXT] = {FAULT_NEXT, "`next` names a tick after the expiry of a pending timer"},
+        [HISTORY_END] = {FAULT_LOST, "a timer that was due when the advance began was neither "
+                                     "fired nor stopped nor restarted"}};
     enum history_kind kind = search->stuck->kind;
+    char line[128];
+    char text[800];
     write_call(search->stuck, line, sizeof line);
-    fault->kind = kinds[kind];
-    int used = snprintf(fault->text, sizeof fault->text,
+    int used = snprintf(text, sizeof text,
                         "timer %" PRIu32 ", \"%s\": %s, in whatever order overlapping calls took "
                         "effect. The last calls [begin-end]:",
-                        id, line, reasons[kind]);
+                        id, line, faults[kind].reason);
     size_t end = search->count;
     while (search->calls[end - 1]->begun > search->stuck->ended) {
         end--; /* later calls explain nothing */
     }
-    for (size_t i = end > SHOWN_MAX ? end - SHOWN_MAX : 0;
-         i < end && used < (int)sizeof fault->text; i++) {
+    for (size_t i = end > SHOWN_MAX ? end - SHOWN_MAX : 0; i < end && used < (int)sizeof text;
+         i++) {
         const struct history_call *call = search->calls[i];
         write_call(call, line, sizeof line);
-        used += snprintf(fault->text + used, sizeof fault->text - (size_t)used,
-                         " [%" PRIu64 "-%" PRIu64 "] %s;", call->begun, call->ended, line);
+        used += snprintf(text + used, sizeof text - (size_t)used, " [%" PRIu64 "-%" PRIu64 "] %s;",
+                         call->begun, call->ended, line);
     }
+    kit_fail(play->subject.witness, faults[kind].fault, "%s: %s", what, text);
 }
 
-bool history_explains(const struct history *logs, size_t log_count, uint32_t id,
-                      struct history_fault *fault)
+void play_judge(struct play *play, const char *what)
 {
     static struct search search; /* large; one thread judges */
-    struct timer_model idle = {.start = NULL};
-    search.count = 0;
-    if (!gather(&search, logs, log_count, id)) {
-        return true;
+    struct kit_witness *witness = play->subject.witness;
+    const struct timer_model idle = {.start = NULL};
+    for (uint32_t id = 0; id < play->subject.capacity; id++) {
+        search.count = 0;
+        if (!gather(&search, play->logs, id)) {
+            continue;
+        }
+        search.most = 0;
+        search.tried_count = 0;
+        memset(search.tried, 0, sizeof search.tried);
+        if (!can_go_on(&search, 0, 0, &idle)) {
+            fail(&search, id, play, what);
+        }
     }
-    search.most = 0;
-    search.tried_count = 0;
-    memset(search.tried, 0, sizeof search.tried);
-    if (can_go_on(&search, 0, 0, &idle)) {
-        return true;
+    uint64_t count = play->subject.algo->count(play->subject.self);
+    if (count != 0) {
+        kit_fail(witness, FAULT_COUNT,
+                 "%s: count returns %" PRIu64 " after all timers have expired or were stopped",
+                 what, count);
     }
-    describe_fault(&search, id, fault);
-    return false;
+    for (unsigned thread = 0; thread < PLAY_THREADS; thread++) {
+        witness->operations += play->logs[thread].count;
+        play->logs[thread].count = 0;
+    }
 }

@@ -1,7 +1,8 @@
 /*
- * concurrent_history.h: the calls of several threads to one structure, and the judgement whether
- * their results can be explained: by an order of moments, one within each call, in which a model of
- * one timer after the other returns the same results (linearizability; Herlihy and Wing 1990).
+ * concurrent_history.h: the calls of several threads to one structure, the history of them, and the
+ * judgement whether their results can be explained: by an order of moments, one within each call, in
+ * which a model of one timer after the other returns the same results (linearizability; Herlihy and
+ * Wing 1990).
  *
  * Timers are judged one by one, since a history is linearizable if its part about each object is
  * (their theorem 1). The clock is the exception: each history contains all advances.
@@ -9,12 +10,9 @@
 #ifndef SIM_CONCURRENT_HISTORY_H
 #define SIM_CONCURRENT_HISTORY_H
 
-#include "fault.h"
-#include "timerlab.h"
+#include "kit_subject.h"
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include <stdatomic.h>
 
 enum history_kind {
     HISTORY_START,
@@ -47,14 +45,34 @@ struct history {
     size_t count;
 };
 
-struct history_fault {
-    enum fault_kind kind;
-    char text[800]; /* the result without an explanation, and the calls about this timer */
+enum { PLAY_IDS = 64, PLAY_THREADS = 4 };
+
+/* The actions of the next callback of a timer. */
+struct play_callback {
+    bool restarts; /* starts the same timer again, for the tick that has been reached */
+    bool stops;    /* stops `other` */
+    uint32_t other;
 };
 
-/* Return whether the calls about timer `id` can be explained. At most 64 are judged: of more, true.
- * A thread has a log of its own. */
-bool history_explains(const struct history *logs, size_t log_count, uint32_t id,
-                      struct history_fault *fault);
+/* Threads that call one structure. */
+struct play {
+    struct kit_subject subject;
+    _Atomic uint64_t moment; /* the clock of the history */
+    _Atomic uint64_t clock;  /* `now` of the last advance that has begun */
+    uint64_t advance;        /* number of advances; for the advancing thread */
+    struct play_callback callbacks[PLAY_IDS];
+    struct history logs[PLAY_THREADS]; /* a thread has a log of its own */
+};
+
+/* Call a hook as thread number `thread`, and add the call to the history. */
+void play_start(struct play *play, unsigned thread, uint32_t id, uint64_t deadline);
+void play_stop(struct play *play, unsigned thread, uint32_t id);
+void play_advance(struct play *play, unsigned thread, uint64_t now);
+void play_next(struct play *play, unsigned thread);
+
+/* Judge the history so far and begin another one. No timer may be pending. Of a timer with more than
+ * 64 calls nothing is said. `what` describes the run in the message of a fault, which ends the
+ * case. */
+void play_judge(struct play *play, const char *what);
 
 #endif

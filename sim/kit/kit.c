@@ -1,10 +1,7 @@
 #include "kit.h"
 
 #include "clock.h"
-#include "kit_bytes.h"
-#include "kit_run.h"
-#include "kit_sandbox.h"
-#include "kit_shrink.h"
+#include "kit_play.h"
 #include "memory.h"
 #include "plug_in.h"
 #include "standard_files.h"
@@ -203,7 +200,7 @@ void kit_run_bytes(const struct kit_target *target, const uint8_t *bytes, size_t
     memset(witness, 0, KIT_WITNESS_CLEARED);
     witness->give_up = abort_with_fault;
     running = target->algo;
-    (void)kit_interpret(target, bytes, size, witness);
+    kit_interpret(target, bytes, size, witness);
 }
 
 /* --- fuzzing --------------------------------------------------------------------------------- */
@@ -237,7 +234,7 @@ static void run_batch(void *ctx, struct kit_witness *witness)
             uint64_t value = kit_random(&state);
             memcpy(bytes + i, &value, size - i < 8 ? size - i : 8);
         }
-        (void)kit_interpret(batch->target, bytes, size, witness);
+        kit_interpret(batch->target, bytes, size, witness);
         witness->seed++;
     }
 }

@@ -41,7 +41,7 @@ struct kit_target kit_target_of(const struct tl_algo *timed, const struct tl_alg
  * second for each 4 MB of it, since the cases make hundreds of instances. */
 uint64_t kit_instance_bytes(const struct kit_target *target);
 
-struct kit_run; /* kit_run.h */
+struct kit_run; /* kit_subject.h */
 
 /* A requirement next to the capabilities: the structure takes records. */
 #define KIT_NEEDS_RECORDS (UINT32_C(1) << 31)

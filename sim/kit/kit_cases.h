@@ -5,7 +5,7 @@
 #ifndef SIM_KIT_CASES_H
 #define SIM_KIT_CASES_H
 
-#include "kit_run.h"
+#include "kit_subject.h"
 
 /* X(name, group, assertion, flags, function) */
 #define KIT_CASE_MAP(X)                                                                            \

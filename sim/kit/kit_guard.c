@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <stdnoreturn.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <ucontext.h>
@@ -56,14 +57,9 @@ struct kit_guard_block {
     const char *during; /* which hook */
 };
 
-static unsigned char *front_canary(struct kit_guard_block *block)
+static size_t page_bytes(void)
 {
-    return block->payload - CANARY_BYTES;
-}
-
-static unsigned char *back_canary(struct kit_guard_block *block)
-{
-    return block->payload + block->bytes;
+    return (size_t)sysconf(_SC_PAGESIZE);
 }
 
 static void poison(const void *at, size_t bytes)
@@ -80,10 +76,10 @@ static void unpoison(const void *at, size_t bytes)
     }
 }
 
-static void report(struct kit_guard *guard, const char *format, ...)
+static noreturn void report(struct kit_guard *guard, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-static void report(struct kit_guard *guard, const char *format, ...)
+static noreturn void report(struct kit_guard *guard, const char *format, ...)
 {
     char what[320];
     va_list arguments;
@@ -91,6 +87,7 @@ static void report(struct kit_guard *guard, const char *format, ...)
     (void)vsnprintf(what, sizeof what, format, arguments);
     va_end(arguments);
     guard->report(guard->report_ctx, what);
+    abort(); /* it does not return; the compiler cannot know */
 }
 
 #define BLOCK_TEXT_BYTES 120u
@@ -119,51 +116,34 @@ size_t kit_guard_first_other(const unsigned char *at, unsigned char pattern, siz
     return i;
 }
 
-/* Check one canary, `offset` bytes from the payload. */
-static void check_canary(struct kit_guard *guard, const struct kit_guard_block *block,
-                         const unsigned char *canary, size_t bytes, long long offset)
+/* Report a write to bytes that must have that pattern, of a canary or of a freed block. */
+static void check_bytes(struct kit_guard *guard, const struct kit_guard_block *block,
+                        const unsigned char *from, size_t bytes, unsigned char pattern)
 {
-    unpoison(canary, bytes);
-    size_t at = kit_guard_first_other(canary, CANARY_PATTERN, bytes);
+    unpoison(from, bytes);
+    size_t at = kit_guard_first_other(from, pattern, bytes);
     if (at < bytes) {
         char text[BLOCK_TEXT_BYTES];
-        report(guard, "wrote outside its memory, at offset %lld of %s", offset + (long long)at,
-               block_text(block, text));
+        report(guard, "wrote %s%s, at offset %lld of %s",
+               pattern == FREED_PATTERN ? "to " : "outside its memory",
+               pattern == FREED_PATTERN ? guard->freed_words : "",
+               (long long)(from + at - block->payload), block_text(block, text));
     }
-    poison(canary, bytes);
+    poison(from, bytes);
 }
 
-/* Return the number of bytes between a block and the protected page after it. */
-static size_t tail_bytes(const struct kit_guard_block *block)
+static void check_block(struct kit_guard *guard, const struct kit_guard_block *block)
 {
-    size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    const unsigned char *end = (unsigned char *)block->raw + block->raw_bytes - page;
-    return (size_t)(end - (block->payload + block->bytes));
-}
-
-static void check_canaries(struct kit_guard *guard, struct kit_guard_block *block)
-{
-    if (guard->place == KIT_GUARD_CANARIES) {
-        check_canary(guard, block, front_canary(block), CANARY_BYTES, -(long long)CANARY_BYTES);
-        check_canary(guard, block, back_canary(block), CANARY_BYTES, (long long)block->bytes);
-    } else {
-        check_canary(guard, block, back_canary(block), tail_bytes(block), (long long)block->bytes);
-    }
-}
-
-static void check_freed(struct kit_guard *guard, struct kit_guard_block *block)
-{
-    if (guard->place != KIT_GUARD_CANARIES) {
-        return; /* its pages are protected */
-    }
-    unpoison(block->payload, block->bytes);
-    size_t at = kit_guard_first_other(block->payload, FREED_PATTERN, block->bytes);
-    if (at < block->bytes) {
-        char text[BLOCK_TEXT_BYTES];
-        report(guard, "wrote to %s, at offset %lld of %s", guard->freed_words, (long long)at,
-               block_text(block, text));
-    }
-    poison(block->payload, block->bytes);
+    const unsigned char *end = block->payload + block->bytes;
+    if (guard->place != KIT_GUARD_CANARIES && !block->freed) { /* up to the page after it */
+        const unsigned char *page = (unsigned char *)block->raw + block->raw_bytes - page_bytes();
+        check_bytes(guard, block, end, (size_t)(page - end), CANARY_PATTERN);
+    } else if (guard->place == KIT_GUARD_CANARIES && !block->freed) {
+        check_bytes(guard, block, block->payload - CANARY_BYTES, CANARY_BYTES, CANARY_PATTERN);
+        check_bytes(guard, block, end, CANARY_BYTES, CANARY_PATTERN);
+    } else if (guard->place == KIT_GUARD_CANARIES) {
+        check_bytes(guard, block, block->payload, block->bytes, FREED_PATTERN);
+    } /* else its pages are protected */
 }
 
 /* --- kept ------------------------------------------------------------------------------------- */
@@ -242,7 +222,7 @@ static struct kit_guard_block *give_between_canaries(size_t bytes, size_t align)
 
 static struct kit_guard_block *give_between_pages(size_t bytes, size_t align, bool behind)
 {
-    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    size_t page = page_bytes();
     size_t unit = align > page ? align : page;
     size_t room = (bytes + page - 1) / page * page;
     size_t whole = page + room + page + (unit > page ? unit : 0);
@@ -305,8 +285,8 @@ static void *give(struct kit_guard *guard, size_t bytes, size_t align)
     /* For valgrind, its contents are undefined again. */
     (void)VALGRIND_MAKE_MEM_UNDEFINED(block->payload, bytes);
     if (guard->place == KIT_GUARD_CANARIES) {
-        poison(front_canary(block), CANARY_BYTES);
-        poison(back_canary(block), CANARY_BYTES);
+        poison(block->payload - CANARY_BYTES, CANARY_BYTES);
+        poison(block->payload + bytes, CANARY_BYTES);
     }
     guard->raw_bytes += guard->place == KIT_GUARD_CANARIES ? block->raw_bytes : sizeof *block + 16;
     guard->bytes += bytes;
@@ -321,9 +301,9 @@ static void take_back(struct kit_guard *guard, struct kit_guard_block *block)
 {
     struct kit_guard_block **place = &guard->quarantine[guard->quarantine_at];
     /* Before any change, since a report need not return. */
-    check_canaries(guard, block);
+    check_block(guard, block);
     if (*place != NULL) {
-        check_freed(guard, *place);
+        check_block(guard, *place);
     }
     if (block->prev != NULL) {
         block->prev->next = block->next;
@@ -352,86 +332,91 @@ static void take_back(struct kit_guard *guard, struct kit_guard_block *block)
     *place = block;
 }
 
-/* Return the block that begins at `at` or, `within`, that has it on its pages; NULL if there is
- * none. */
+/* Whether the block begins at `at` or, `within`, has it on its pages. */
+static bool is_at(const struct kit_guard_block *block, const void *at, bool within)
+{
+    return block != NULL && (block->payload == at ||
+                             (within && (uintptr_t)at - (uintptr_t)block->raw < block->raw_bytes));
+}
+
 static struct kit_guard_block *find_block(const struct kit_guard *guard, const void *at,
                                           bool within)
 {
-    uintptr_t address = (uintptr_t)at;
-    for (struct kit_guard_block *block = guard->first; block != NULL; block = block->next) {
-        if (block->payload == at ||
-            (within && address - (uintptr_t)block->raw < block->raw_bytes)) {
-            return block;
-        }
+    struct kit_guard_block *block = guard->first;
+    while (block != NULL && !is_at(block, at, within)) {
+        block = block->next;
     }
-    for (size_t i = 0; i < KIT_GUARD_QUARANTINE; i++) {
-        struct kit_guard_block *block = guard->quarantine[i];
-        if (block != NULL && (block->payload == at ||
-                              (within && address - (uintptr_t)block->raw < block->raw_bytes))) {
-            return block;
-        }
+    for (size_t i = 0; block == NULL && i < KIT_GUARD_QUARANTINE; i++) {
+        block = is_at(guard->quarantine[i], at, within) ? guard->quarantine[i] : NULL;
     }
-    return NULL;
+    return block;
 }
 
-/* Identified by its header or, where that may be a protected page, by a search. */
-static struct kit_guard_block *block_of(const struct kit_guard *guard, void *ptr)
+/* Return the block that is given back as one of these bytes. It is identified by its header or,
+ * where that may be a protected page, by a search. */
+static struct kit_guard_block *block_of(struct kit_guard *guard, void *ptr, size_t bytes,
+                                        size_t align)
 {
-    if (ptr == NULL || guard->place != KIT_GUARD_CANARIES) {
-        return ptr != NULL ? find_block(guard, ptr, false) : NULL;
+    struct kit_guard_block *block =
+        guard->place == KIT_GUARD_CANARIES ? header_of(ptr) : find_block(guard, ptr, false);
+    char text[BLOCK_TEXT_BYTES];
+    if (block == NULL || block->payload != ptr) {
+        report(guard, "gave back memory that the allocator never gave out");
     }
-    struct kit_guard_block *block = header_of(ptr);
-    return block->payload == ptr ? block : NULL;
+    if (block->freed) {
+        report(guard, "gave back twice %s", block_text(block, text));
+    }
+    if (block->owner != guard) {
+        report(guard, "freed a block that belongs to another structure, %s",
+               block_text(block, text));
+    }
+    if (block->bytes != bytes) {
+        report(guard, "gave back as one of %zu bytes %s", bytes, block_text(block, text));
+    }
+    if (block->align != align) {
+        report(guard, "freed with alignment %zu a block that was allocated with alignment %zu, %s",
+               align, block->align, block_text(block, text));
+    }
+    return block;
+}
+
+/* Whether a request is granted. */
+static bool grant(struct kit_guard *guard, size_t bytes, uint64_t more)
+{
+    guard->allocations++;
+    bool beyond = guard->bytes > guard->limit_bytes || more > guard->limit_bytes - guard->bytes;
+    if (guard->grants == 0 || bytes > guard->largest_bytes || beyond) {
+        guard->refused++;
+        return false;
+    }
+    guard->grants -= guard->grants != UINT64_MAX;
+    return true;
 }
 
 static void *guard_resize(void *ctx, void *ptr, size_t old_bytes, size_t new_bytes, size_t align)
 {
     struct kit_guard *guard = ctx;
-    struct kit_guard_block *block = block_of(guard, ptr);
-    char text[BLOCK_TEXT_BYTES];
-    if (ptr != NULL && block == NULL) {
-        report(guard, "gave back memory that the allocator never gave out");
-    }
-    if (block != NULL && block->freed) {
-        report(guard, "gave back twice %s", block_text(block, text));
-    }
-    if (block != NULL && block->owner != guard) {
-        report(guard, "freed a block that belongs to another structure, %s",
-               block_text(block, text));
-    }
-    if (block != NULL && block->bytes != old_bytes) {
-        report(guard, "gave back as one of %zu bytes %s", old_bytes, block_text(block, text));
-    }
-    if (block != NULL && block->align != align) {
-        report(guard, "freed with alignment %zu a block that was allocated with alignment %zu, %s",
-               align, block->align, block_text(block, text));
-    }
-    if (new_bytes == 0) {
-        if (block != NULL) {
-            take_back(guard, block);
-        }
-        return NULL;
-    }
-    if (align == 0 || (align & (align - 1)) != 0) {
+    struct kit_guard_block *block = ptr != NULL ? block_of(guard, ptr, old_bytes, align) : NULL;
+    size_t kept_bytes = block != NULL ? old_bytes : 0;
+    unsigned char *fresh = NULL;
+    if (new_bytes > 0 && (align == 0 || (align & (align - 1)) != 0)) {
         report(guard, "asked for %zu bytes aligned to %lld, which is no power of two", new_bytes,
                (long long)align);
     }
-    if (block == NULL || new_bytes > old_bytes) {
-        guard->allocations++;
-        uint64_t more = new_bytes - (block != NULL ? old_bytes : 0);
-        bool beyond = guard->bytes > guard->limit_bytes || more > guard->limit_bytes - guard->bytes;
-        if (guard->grants == 0 || new_bytes > guard->largest_bytes || beyond) {
-            guard->refused++;
-            return NULL;
-        }
-        guard->grants -= guard->grants != UINT64_MAX;
+    if (new_bytes > kept_bytes && !grant(guard, new_bytes, new_bytes - kept_bytes)) {
+        return NULL;
     }
-    unsigned char *fresh = give(guard, new_bytes, align);
-    if (fresh == NULL) { /* which is not the structure's fault */
-        memory_end();
+    if (new_bytes > 0) {
+        fresh = give(guard, new_bytes, align);
+        if (fresh == NULL) { /* which is not the structure's fault */
+            memory_end();
+        }
+        kept_bytes = kept_bytes < new_bytes ? kept_bytes : new_bytes;
+        if (kept_bytes > 0) {
+            memcpy(fresh, ptr, kept_bytes);
+        }
     }
     if (block != NULL) {
-        memcpy(fresh, ptr, old_bytes < new_bytes ? old_bytes : new_bytes);
         take_back(guard, block);
     }
     return fresh;
@@ -455,11 +440,11 @@ void kit_guard_init(struct kit_guard *guard, kit_guard_report_fn report_fn, void
 void kit_guard_check(struct kit_guard *guard)
 {
     for (struct kit_guard_block *block = guard->first; block != NULL; block = block->next) {
-        check_canaries(guard, block);
+        check_block(guard, block);
     }
     for (size_t i = 0; i < KIT_GUARD_QUARANTINE; i++) {
         if (guard->quarantine[i] != NULL) {
-            check_freed(guard, guard->quarantine[i]);
+            check_block(guard, guard->quarantine[i]);
         }
     }
 }

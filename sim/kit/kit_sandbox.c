@@ -1,7 +1,6 @@
-#include "kit_sandbox.h"
+#include "kit_play.h"
 
 #include "clock.h"
-#include "kit_interpreter.h"
 #include "plug_in.h"
 
 #include <dlfcn.h>
@@ -256,25 +255,4 @@ void kit_sandbox(const struct tl_algo *algo, kit_child_fn child, void *ctx,
                            message);
         }
     }
-}
-
-struct replay {
-    const struct kit_target *target;
-    const struct kit_trace *trace;
-};
-
-static void run_trace(void *ctx, struct kit_witness *witness)
-{
-    const struct replay *replay = ctx;
-    if (!kit_execute(replay->target, replay->trace, witness)) {
-        kit_fail(witness, FAULT_HARNESS, "the structure refuses these options");
-    }
-}
-
-void kit_sandbox_trace(const struct kit_target *target, const struct kit_trace *trace,
-                       const struct kit_limits *limits, struct kit_witness *witness,
-                       struct kit_verdict *verdict)
-{
-    struct replay replay = {.target = target, .trace = trace};
-    kit_sandbox(target->algo, run_trace, &replay, limits, witness, verdict);
 }

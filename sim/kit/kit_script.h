@@ -6,7 +6,7 @@
 #define SIM_KIT_SCRIPT_H
 
 #include "due.h"
-#include "kit_run.h"
+#include "kit_subject.h"
 #include "kit_values.h"
 
 #define LENGTH(array)        (sizeof(array) / sizeof(array)[0])

@@ -89,18 +89,69 @@ void subject_init(struct kit_subject *subject, const struct tl_algo *algo, const
     memcpy(witness->options, options, sizeof witness->options);
 }
 
+/* --- the model ------------------------------------------------------------------------------- */
+
+/* Of two timers, the one that must fire first. */
+static uint32_t winner_of(const struct kit_subject *subject, uint32_t a, uint32_t b)
+{
+    if (a == KIT_NO_TIMER || b == KIT_NO_TIMER) {
+        return a == KIT_NO_TIMER ? b : a;
+    }
+    const struct kit_timer *x = &subject->timers[a];
+    const struct kit_timer *y = &subject->timers[b];
+    return (x->limit != y->limit ? x->limit < y->limit : x->serial < y->serial) ? a : b;
+}
+
+/* Play the matches above a timer that is pending now, or no longer: O(log n). */
+static void play(struct kit_subject *subject, uint32_t id)
+{
+    uint32_t *winners = subject->winners;
+    uint32_t node = subject->leaves + id;
+    winners[node] = subject->timers[id].state == KIT_TIMER_PENDING ? id : KIT_NO_TIMER;
+    for (node /= 2; node > 0; node /= 2) {
+        uint32_t winner = winner_of(subject, winners[2 * node], winners[2 * node + 1]);
+        /* Another one won here before and wins again: nothing above has changed. */
+        if (winner == winners[node] && winner != id) {
+            break;
+        }
+        winners[node] = winner;
+    }
+}
+
+uint32_t subject_first(const struct kit_subject *subject)
+{
+    return subject->leaves > 0 ? subject->winners[1] : KIT_NO_TIMER;
+}
+
 /* Room in the model for that many ids. */
 static void model_grow(struct kit_subject *subject, uint32_t capacity)
 {
+    uint32_t leaves = subject->leaves > 0 ? subject->leaves : 1;
     if (capacity <= subject->usable) {
         return;
     }
     subject->timers = memory_resize(subject->timers, capacity, sizeof *subject->timers);
-    kit_urgency_grow(&subject->urgency, capacity);
     for (uint32_t id = subject->usable; id < capacity; id++) {
         subject->timers[id] = (struct kit_timer){.state = KIT_TIMER_NEW};
     }
     subject->usable = capacity;
+    while (leaves < capacity) {
+        leaves *= 2;
+    }
+    if (leaves == subject->leaves) {
+        return;
+    }
+    subject->winners =
+        memory_resize(subject->winners, 2 * (size_t)leaves, sizeof *subject->winners);
+    subject->leaves = leaves;
+    for (uint32_t id = 0; id < leaves; id++) {
+        bool is_in = id < capacity && subject->timers[id].state == KIT_TIMER_PENDING;
+        subject->winners[leaves + id] = is_in ? id : KIT_NO_TIMER;
+    }
+    for (uint32_t node = leaves - 1; node > 0; node--) {
+        subject->winners[node] =
+            winner_of(subject, subject->winners[2 * node], subject->winners[2 * node + 1]);
+    }
 }
 
 /* Log an operation, inside a callback as one of that callback. */
@@ -120,7 +171,8 @@ static void note(struct kit_subject *subject, struct kit_op op)
 
 uint64_t subject_model_bytes(const struct kit_subject *subject)
 {
-    return subject->usable * sizeof *subject->timers + kit_urgency_bytes(&subject->urgency);
+    return subject->usable * sizeof *subject->timers +
+           2 * (uint64_t)subject->leaves * sizeof *subject->winners;
 }
 
 static void check_count(struct kit_subject *subject, const char *when)
@@ -261,7 +313,7 @@ enum kit_opened subject_create(struct kit_subject *subject, uint32_t capacity, u
     bool starved = subject->guard.refused != refused;
     if (status == TL_ERR_UNAVAILABLE || status == TL_ERR_OPTION ||
         (status == TL_ERR_NOMEM && starved)) {
-        kit_log_gone(&subject->witness->log, subject->instance);
+        subject->witness->log.alive--;
     }
     if (status == TL_ERR_UNAVAILABLE) {
         subject->witness->unavailable = true;
@@ -280,8 +332,9 @@ void subject_discard(struct kit_subject *subject)
     kit_guard_release(&subject->guard);
     kit_records_release(&subject->records);
     free(subject->timers);
-    kit_urgency_release(&subject->urgency);
+    free(subject->winners);
     subject->timers = NULL;
+    subject->winners = NULL;
     subject->self = NULL;
 }
 
@@ -297,7 +350,7 @@ void subject_destroy(struct kit_subject *subject)
                  " blocks",
                  subject->pending, subject->guard.bytes, subject->guard.blocks);
     }
-    kit_log_gone(&subject->witness->log, subject->instance);
+    subject->witness->log.alive--;
     subject_discard(subject);
 }
 
@@ -380,8 +433,9 @@ enum tl_status subject_start(struct kit_subject *subject, uint32_t id, uint64_t 
             .limit = due_last(due, precision.late_ticks),
             .serial = subject->serial++,
             .state = KIT_TIMER_PENDING,
+            .last_action = timer->last_action,
         };
-        kit_urgency_set(&subject->urgency, id, (struct kit_urge){timer->limit, timer->serial});
+        play(subject, id);
     } else if (!(status == TL_ERR_HORIZON && may_be_beyond) &&
                !(status == TL_ERR_FULL && may_be_full)) {
         kit_fail(subject->witness, FAULT_STATUS,
@@ -415,7 +469,7 @@ enum tl_status subject_stop(struct kit_subject *subject, uint32_t id)
     }
     if (status == TL_OK) {
         timer->state = KIT_TIMER_STOPPED;
-        kit_urgency_clear(&subject->urgency, id);
+        play(subject, id);
         subject->pending--;
     }
     check_count(subject, "after a stop");
@@ -509,7 +563,7 @@ static void subject_fired(void *ctx, uint32_t id, uint64_t now)
     subject->fired_hash = (subject->fired_hash ^ id ^ (now << 20)) * UINT64_C(0x100000001b3);
     timer->state = KIT_TIMER_FIRED;
     timer->fired_at = now;
-    kit_urgency_clear(&subject->urgency, id);
+    play(subject, id);
     subject->pending--;
     check_count(subject, "inside a callback");
     if (subject->on_fire != NULL) {
@@ -568,7 +622,7 @@ static noreturn void fail_late(struct kit_subject *subject, uint32_t id)
  * started for now has the later serial, so it is first only if it is alone. */
 static void check_nothing_overdue(struct kit_subject *subject)
 {
-    uint32_t first = kit_urgency_first(&subject->urgency);
+    uint32_t first = subject_first(subject);
     if (first != KIT_NO_TIMER && subject->timers[first].limit <= subject->clock &&
         subject->timers[first].serial < subject->first_serial_inside) {
         fail_late(subject, first);
@@ -579,7 +633,7 @@ static void check_nothing_overdue(struct kit_subject *subject)
  * structure, the most urgent timer is the one due first. */
 static void check_left_over(struct kit_subject *subject)
 {
-    uint32_t first = kit_urgency_first(&subject->urgency);
+    uint32_t first = subject_first(subject);
     if (!subject_can(subject, TL_CAP_ORDERED | TL_CAP_EXACT) || subject->fired == 0 ||
         first == KIT_NO_TIMER) {
         return;
@@ -642,7 +696,7 @@ uint64_t subject_advance(struct kit_subject *subject, uint64_t now, uint64_t bud
     subject->advancing = false;
     subject->witness->coverage.callbacks += subject->fired;
     if (!subject->witness->repeating) {
-        kit_log_advanced(&subject->witness->log, subject->instance);
+        kit_log_op(&subject->witness->log, subject->instance, op);
     }
     check_allocations(subject, allocations);
     if (fired != subject->fired) {
@@ -675,7 +729,7 @@ uint64_t subject_next(struct kit_subject *subject)
         }
         return next;
     }
-    uint32_t first = kit_urgency_first(&subject->urgency);
+    uint32_t first = subject_first(subject);
     uint64_t limit = subject->timers[first].limit;
     uint64_t latest = limit > subject->clock ? limit : subject->clock;
     if (next > latest) {

@@ -12,9 +12,7 @@
 
 #include "kit.h"
 #include "kit_guard.h"
-#include "kit_log.h"
 #include "kit_records.h"
-#include "kit_urgency.h"
 
 #include <stdnoreturn.h>
 
@@ -95,10 +93,13 @@ struct kit_timer {
     uint64_t limit;      /* the last tick at which it may fire */
     uint64_t serial;     /* of its start */
     uint64_t fired_at;
-    uint64_t
-        filed_under; /* the earliest due tick since it last fired: a structure that processes restarts and stops late may still keep it there */
+    uint64_t filed_under; /* the earliest due tick since it last fired: a structure that processes
+                             restarts and stops late may still keep it there */
     enum kit_timer_state state;
+    uint32_t last_action; /* of its callback, for kit_play.c; 0: none */
 };
+
+#define KIT_NO_TIMER UINT32_MAX
 
 struct kit_subject {
     const struct tl_algo *algo;
@@ -113,12 +114,15 @@ struct kit_subject {
     struct tl_records passed;             /* passed to create and moved, then overwritten */
     const struct tl_allocator *allocator; /* settable; NULL: the guard's */
     uint32_t capacity;
-    uint32_t usable; /* ids at hand in `timers` and `urgency` */
+    uint32_t usable; /* ids at hand in `timers` */
     uint64_t clock;
     uint64_t pending;
     uint64_t serial; /* starts so far */
     struct kit_timer *timers;
-    struct kit_urgency urgency; /* which pending timer must fire first */
+    /* Which pending timer must fire first: a tournament. Each leaf is a timer, each inner node names
+     * the more urgent of its two children. The root is 1, the children of k are 2k and 2k + 1. */
+    uint32_t *winners;
+    uint32_t leaves; /* a power of two; 0: none */
     /* the advance under way */
     bool advancing;
     uint32_t firing; /* inside a callback: the timer */
@@ -195,6 +199,10 @@ void subject_inspect(struct kit_subject *subject);
 /* Advance until every pending timer must have fired, first by next where there is one. */
 void subject_drain(struct kit_subject *subject);
 
+/* Return the pending timer that must fire first; KIT_NO_TIMER if none is pending. O(1), so that the
+ * judge can ask after every operation on a million timers. */
+uint32_t subject_first(const struct kit_subject *subject);
+
 /* Return the memory that the model has from malloc. */
 uint64_t subject_model_bytes(const struct kit_subject *subject);
 
@@ -203,5 +211,22 @@ bool subject_can(const struct kit_subject *subject, uint32_t capabilities);
 
 /* Return the next number of a splitmix64 generator. */
 uint64_t kit_random(uint64_t *state);
+
+/* --- a contract case ------------------------------------------------------------------------- */
+
+/* A case under way. */
+struct kit_run {
+    const struct kit_target *target;
+    const struct kit_case *contract_case;
+    uint64_t limit_bytes;
+    double patience_seconds; /* as in kit_limits */
+    struct kit_witness *witness;
+    const struct tl_algo *algo;       /* the build that the case is about */
+    struct kit_records_layout layout; /* where its timers lie */
+    TL_OPTION_VALUES(options);        /* the values that it is run under just now */
+};
+
+/* Run the case under the target's options and, unless they are pinned, under others in range. */
+void kit_run_case(struct kit_run *run);
 
 #endif

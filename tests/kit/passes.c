@@ -1,8 +1,7 @@
 #include "passes.h"
 
 #include "kit.h"
-#include "kit_run.h"
-#include "kit_sandbox.h"
+#include "kit_play.h"
 
 #include "test.h"
 

@@ -14,7 +14,7 @@
  */
 #include "clock.h"
 #include "concurrent_break.h"
-#include "concurrent_play.h"
+#include "concurrent_history.h"
 #include "kit_cases.h"
 #include "kit_script.h"
 #include "kit_steps.h"

@@ -250,7 +250,7 @@ static void expire_all(struct kit_subject *subject, struct bill *bill, enum patt
     begin_bill(subject, bill, KIT_HOOK_ADVANCE, pending);
     meter.per_expiry = true;
     while (subject->pending > 0) {
-        uint64_t limit = subject->timers[kit_urgency_first(&subject->urgency)].limit;
+        uint64_t limit = subject->timers[subject_first(subject)].limit;
         meter.bill = NULL; /* the ticks until then belong to no expiry */
         script_advance(subject, limit - 1);
         meter.bill = pattern == EQUAL ? NULL : bill;

@@ -111,7 +111,7 @@ void case_many_churn(struct kit_run *run)
     for (uint64_t i = 0; i < STEPS && script_goes_on(&time, 8 * i); i++) {
         uint64_t random = kit_random(&traffic.random);
         /* At times the first timer to fire is stopped or postponed. */
-        uint32_t id = i % 4 == 0 ? kit_urgency_first(&subject.urgency) : KIT_NO_TIMER;
+        uint32_t id = i % 4 == 0 ? subject_first(&subject) : KIT_NO_TIMER;
         id = id == KIT_NO_TIMER ? (uint32_t)(random >> 32) % count : id;
         if (random % 5 == 0) {
             script_stop(&subject, id);

@@ -103,8 +103,7 @@ static void copy_state(struct search *search, unsigned depth, bool saves)
     } parts[] = {
         {&search->state, sizeof search->state},
         {subject->timers, search->timers * sizeof *subject->timers},
-        {subject->urgency.urges, LEAVES * sizeof *subject->urgency.urges},
-        {subject->urgency.winners, 2 * LEAVES * sizeof *subject->urgency.winners},
+        {subject->winners, 2 * LEAVES * sizeof *subject->winners},
         {&subject->witness->log.count, sizeof subject->witness->log.count},
     };
     unsigned char *copy = search->copies + depth * COPY_BYTES;

@@ -8,7 +8,7 @@
  * starting at a different one each time: frequent interruptions may hide the effect of a single one.
  */
 #include "kit_cases.h"
-#include "kit_sandbox.h"
+#include "kit_play.h"
 #include "kit_script.h"
 #include "kit_steps.h"
 

@@ -11,23 +11,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#define NAME_BYTES 96u
-#define FILES_MOST 1024u
 #define SECTOR     512u
+#define CALLS_MOST (1u << 17)
 
 struct call {
-    struct crash_moment moment; /* before it */
-    enum shim_kind kind;
-    bool synced;
-    uint64_t file;
-    uint64_t offset;
-    size_t data; /* where in the trace */
-    size_t bytes;
-    char name[NAME_BYTES];
-    char other[NAME_BYTES];
+    struct shim_call shim; /* what it points to is in the trace */
+    struct crash_moment moment;
 };
-
-#define CALLS_MOST (1u << 17)
 
 struct crash_trace {
     size_t bytes; /* of all */
@@ -53,34 +43,34 @@ void crash_trace_free(struct crash_trace *trace)
     }
 }
 
+static const void *keep(struct crash_trace *trace, const void *data, size_t bytes)
+{
+    char *kept = trace->data + trace->used;
+    trace->used += bytes;
+    return bytes > 0 ? memcpy(kept, data, bytes) : kept;
+}
+
 void crash_trace_add(struct crash_trace *trace, const struct shim_call *call,
                      const struct crash_moment *moment)
 {
-    bool writes = call->kind == SHIM_WRITE;
+    size_t bytes = call->kind == SHIM_WRITE ? call->bytes : 0;
+    size_t name_bytes = call->name != NULL ? strlen(call->name) + 1 : 0;
+    size_t other_bytes = call->other != NULL ? strlen(call->other) + 1 : 0;
     if (trace->full) {
         return;
     }
-    if (trace->calls == CALLS_MOST || (writes && call->bytes > trace->bytes - trace->used)) {
+    if (trace->calls == CALLS_MOST ||
+        bytes + name_bytes + other_bytes > trace->bytes - trace->used) {
         /* No image has this call, so nothing that is known later may be asked of one. */
         trace->full = true;
         trace->last = *moment;
         return;
     }
-    struct call *it = &trace->call[trace->calls];
-    *it = (struct call){.moment = *moment,
-                        .kind = call->kind,
-                        .synced = call->synced,
-                        .file = call->file,
-                        .offset = call->offset,
-                        .data = trace->used,
-                        .bytes = writes ? call->bytes : 0};
-    (void)snprintf(it->name, sizeof it->name, "%s", call->name != NULL ? call->name : "");
-    (void)snprintf(it->other, sizeof it->other, "%s", call->other != NULL ? call->other : "");
-    if (writes) {
-        memcpy(trace->data + trace->used, call->data, call->bytes);
-        trace->used += call->bytes;
-    }
-    trace->calls++;
+    struct call *it = &trace->call[trace->calls++];
+    *it = (struct call){*call, *moment};
+    it->shim.data = keep(trace, call->data, bytes);
+    it->shim.name = keep(trace, call->name, name_bytes);
+    it->shim.other = keep(trace, call->other, other_bytes);
 }
 
 void crash_trace_end(struct crash_trace *trace, const struct crash_moment *moment)
@@ -105,64 +95,52 @@ struct file {
 };
 
 struct name {
-    char text[NAME_BYTES];
+    const char *text;
     uint64_t file; /* 0: gone */
 };
 
 struct image {
     const struct crash_trace *trace;
-    struct file files[FILES_MOST];
+    struct file *files;
     size_t file_count;
-    struct name names[FILES_MOST];
+    size_t file_room;
+    struct name *names;
     size_t name_count;
+    size_t name_room;
     struct random random;
     bool keeps_half;
-    bool full;
 };
 
+/* The file of that number, and the name of that text; of an empty file and a name that is gone, if
+ * it was not there. */
 static struct file *find_file(struct image *image, uint64_t number)
 {
-    for (size_t i = image->file_count; i > 0; i--) {
-        if (image->files[i - 1].number == number) {
-            return &image->files[i - 1];
-        }
+    size_t i = image->file_count;
+    while (i > 0 && image->files[i - 1].number != number) {
+        i--;
     }
-    if (image->file_count == FILES_MOST) {
-        image->full = true;
-        return &image->files[0];
+    if (i > 0) {
+        return &image->files[i - 1];
     }
-    struct file *file = &image->files[image->file_count++];
-    *file = (struct file){.number = number};
-    return file;
+    MEMORY_REACH(image->files, image->file_room, image->file_count);
+    image->files[image->file_count] = (struct file){.number = number};
+    return &image->files[image->file_count++];
 }
 
-static void set_name(struct image *image, const char *text, uint64_t file)
+static struct name *find_name(struct image *image, const char *text)
 {
     size_t i = 0;
     while (i < image->name_count && strcmp(image->names[i].text, text) != 0) {
         i++;
     }
-    if (i == FILES_MOST) {
-        image->full = true;
-        return;
-    }
     if (i == image->name_count) {
-        (void)snprintf(image->names[image->name_count++].text, NAME_BYTES, "%s", text);
+        MEMORY_REACH(image->names, image->name_room, i);
+        image->names[image->name_count++] = (struct name){.text = text};
     }
-    image->names[i].file = file;
+    return &image->names[i];
 }
 
-static uint64_t file_named(const struct image *image, const char *text)
-{
-    for (size_t i = 0; i < image->name_count; i++) {
-        if (strcmp(image->names[i].text, text) == 0) {
-            return image->names[i].file;
-        }
-    }
-    return 0;
-}
-
-static bool is_of_folder(const struct call *call)
+static bool is_of_folder(const struct shim_call *call)
 {
     return call->kind == SHIM_OPEN || call->kind == SHIM_RENAME || call->kind == SHIM_UNLINK;
 }
@@ -172,7 +150,7 @@ static uint64_t find_syncs(struct image *image, uint64_t end)
 {
     uint64_t names = 0;
     for (uint64_t i = 0; i < end; i++) {
-        const struct call *call = &image->trace->call[i];
+        const struct shim_call *call = &image->trace->call[i].shim;
         if (call->kind == SHIM_SYNC) {
             find_file(image, call->file)->synced = i;
         } else if (call->kind == SHIM_SYNC_FOLDER) {
@@ -196,10 +174,10 @@ static void make_longer(struct file *file, size_t length)
     }
 }
 
-static void apply_write(struct image *image, const struct call *call, bool safe)
+static void apply_write(struct image *image, const struct shim_call *call, bool safe)
 {
     struct file *file = find_file(image, call->file);
-    const char *data = image->trace->data + call->data;
+    const char *data = call->data;
     for (size_t at = 0; at < call->bytes;) {
         size_t piece = SECTOR - (call->offset + at) % SECTOR;
         piece = piece < call->bytes - at ? piece : call->bytes - at;
@@ -211,7 +189,7 @@ static void apply_write(struct image *image, const struct call *call, bool safe)
     }
 }
 
-static void apply_content(struct image *image, const struct call *call, bool safe)
+static void apply_content(struct image *image, const struct shim_call *call, bool safe)
 {
     if (call->kind == SHIM_WRITE) {
         apply_write(image, call, safe);
@@ -223,27 +201,23 @@ static void apply_content(struct image *image, const struct call *call, bool saf
     file->length = length;
 }
 
-static void apply_name(struct image *image, const struct call *call)
+static void apply_name(struct image *image, const struct shim_call *call)
 {
-    if (call->kind == SHIM_OPEN) {
-        set_name(image, call->name, call->file);
-    } else if (call->kind == SHIM_RENAME) {
-        uint64_t file = file_named(image, call->name);
-        if (file != 0) {
-            set_name(image, call->other, file);
-            set_name(image, call->name, 0);
-        }
-    } else {
-        set_name(image, call->name, 0);
+    uint64_t file = call->kind == SHIM_OPEN ? call->file : find_name(image, call->name)->file;
+    if (call->kind != SHIM_RENAME) {
+        find_name(image, call->name)->file = call->kind == SHIM_OPEN ? file : 0;
+    } else if (file != 0) {
+        find_name(image, call->other)->file = file;
+        find_name(image, call->name)->file = 0;
     }
 }
 
-static bool apply_calls(struct image *image, uint64_t end)
+static void apply_calls(struct image *image, uint64_t end)
 {
     uint64_t names = find_syncs(image, end);
     bool names_go_on = true;
     for (uint64_t i = 0; i < end; i++) {
-        const struct call *call = &image->trace->call[i];
+        const struct shim_call *call = &image->trace->call[i].shim;
         if (is_of_folder(call)) {
             names_go_on = i < names || (names_go_on && image->keeps_half && heads(image));
             if (names_go_on) {
@@ -258,7 +232,6 @@ static bool apply_calls(struct image *image, uint64_t end)
             apply_content(image, call, safe);
         }
     }
-    return !image->full;
 }
 
 static bool write_image(struct image *image, const char *folder, struct error *error)
@@ -285,18 +258,17 @@ static bool write_image(struct image *image, const char *folder, struct error *e
 bool crash_image_make(const struct crash_trace *trace, uint64_t cut, bool keeps_half, uint64_t seed,
                       const char *folder, struct crash_moment *moment, struct error *error)
 {
-    struct image *image = memory_new(1, sizeof *image);
-    image->trace = trace;
-    random_seed(&image->random, seed);
-    image->keeps_half = keeps_half;
+    struct image image = {.trace = trace, .keeps_half = keeps_half};
+    random_seed(&image.random, seed);
     uint64_t end = cut < trace->calls ? cut + 1 : trace->calls;
     /* The state at the next call: this one is complete. */
     *moment = end < trace->calls ? trace->call[end].moment : trace->last;
-    bool done = apply_calls(image, end) || error_set(error, "an image of a folder is too large");
-    done = done && write_image(image, folder, error);
-    for (size_t i = 0; i < image->file_count; i++) {
-        free(image->files[i].bytes);
+    apply_calls(&image, end);
+    bool done = write_image(&image, folder, error);
+    for (size_t i = 0; i < image.file_count; i++) {
+        free(image.files[i].bytes);
     }
-    free(image);
+    free(image.files);
+    free(image.names);
     return done;
 }

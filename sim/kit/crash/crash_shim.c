@@ -61,35 +61,34 @@ static uint64_t file_of(int fd)
     return fstat(fd, &info) == 0 ? (uint64_t)info.st_ino : 0;
 }
 
-static int before(const struct shim_call *call)
-{
-    return shim->before != NULL ? shim->before(call) : 0;
-}
+/* A call that is about no file of the folder has no name. */
 
-static void after(const struct shim_call *call)
+/* False: the call fails, and errno says how. */
+static bool allow(struct shim_call *call)
 {
-    int saved = errno;
-    if (shim->after != NULL) {
-        shim->after(call);
-    }
-    errno = saved;
-}
-
-/* Fills in which file of the folder a call is about; false: it fails, and errno says how. */
-static bool begin(struct shim_call *call, int fd, char path[PATH_MAX])
-{
-    call->name = is_watching() ? name_of(fd, path) : NULL;
-    call->file = call->name != NULL ? file_of(fd) : 0;
-    int failure = call->name != NULL ? before(call) : 0;
+    int failure = call->name != NULL && shim->before != NULL ? shim->before(call) : 0;
+    call->bytes /= failure == SHIM_SHORT ? 2 : 1;
     errno = failure > 0 ? failure : errno;
     return failure <= 0;
 }
 
-static int end(const struct shim_call *call, int done)
+/* Fill in which file of the folder the call is about, and allow it. */
+static bool begin(struct shim_call *call, int fd, char path[PATH_MAX])
 {
-    if (call->name != NULL && done == 0) {
-        after(call);
+    call->name = is_watching() ? name_of(fd, path) : NULL;
+    call->file = call->name != NULL ? file_of(fd) : 0;
+    return allow(call);
+}
+
+/* Return the result of the call, `done`, which is negative if it failed. */
+static ssize_t end(struct shim_call *call, ssize_t done)
+{
+    int saved = errno;
+    if (call->name != NULL && done >= 0 && shim->after != NULL) {
+        call->bytes = (size_t)done;
+        shim->after(call);
     }
+    errno = saved;
     return done;
 }
 
@@ -98,29 +97,18 @@ static int end(const struct shim_call *call, int done)
 static ssize_t write_seen(int fd, const void *data, size_t bytes, off_t offset, bool placed)
 {
     char path[PATH_MAX];
-    const char *name = is_watching() ? name_of(fd, path) : NULL;
-    struct shim_call call = {.kind = SHIM_WRITE, .data = data, .bytes = bytes, .name = name};
-    if (name != NULL) {
+    struct shim_call call = {.kind = SHIM_WRITE, .data = data, .bytes = bytes};
+    if (is_watching() && name_of(fd, path) != NULL) {
         int flags = fcntl(fd, F_GETFL);
-        bool appends = (flags & O_APPEND) != 0;
         call.synced = (flags & O_DSYNC) != 0; /* which O_SYNC contains */
-        off_t at = placed ? offset : lseek(fd, 0, appends ? SEEK_END : SEEK_CUR);
-        call.file = file_of(fd);
-        call.offset = (uint64_t)at;
-        int failure = before(&call);
-        if (failure > 0) {
-            errno = failure;
-            return -1;
-        }
-        bytes = failure == SHIM_SHORT ? bytes / 2 : bytes;
+        call.offset =
+            (uint64_t)(placed ? offset : lseek(fd, 0, flags & O_APPEND ? SEEK_END : SEEK_CUR));
     }
-    ssize_t done = placed ? syscall(SYS_pwrite64, fd, data, bytes, offset)
-                          : syscall(SYS_write, fd, data, bytes);
-    if (name != NULL && done >= 0) {
-        call.bytes = (size_t)done;
-        after(&call);
+    if (!begin(&call, fd, path)) {
+        return -1;
     }
-    return done;
+    return end(&call, placed ? syscall(SYS_pwrite64, fd, data, call.bytes, offset)
+                             : syscall(SYS_write, fd, data, call.bytes));
 }
 
 /* A name of the C library that does the same. */
@@ -180,7 +168,10 @@ int posix_fallocate(int fd, off_t offset, off_t length)
     if (done == EOPNOTSUPP) { /* the C library would write to each block */
         done = !longer || syscall(SYS_ftruncate, fd, offset + length) == 0 ? 0 : errno;
     }
-    return longer ? end(&call, done) : done;
+    if (longer) {
+        (void)end(&call, -done);
+    }
+    return done;
 }
 
 int posix_fallocate64(int fd, off64_t offset, off64_t length) ALSO(posix_fallocate);
@@ -189,7 +180,7 @@ int ftruncate(int fd, off_t length)
 {
     char path[PATH_MAX];
     struct shim_call call = {.kind = SHIM_TRUNCATE, .offset = (uint64_t)length};
-    return begin(&call, fd, path) ? end(&call, (int)syscall(SYS_ftruncate, fd, length)) : -1;
+    return begin(&call, fd, path) ? (int)end(&call, syscall(SYS_ftruncate, fd, length)) : -1;
 }
 
 int ftruncate64(int fd, off64_t length) ALSO(ftruncate);
@@ -200,7 +191,7 @@ static int sync_seen(int fd, long number)
     const char *name = is_watching() ? name_of(fd, path) : NULL;
     struct shim_call call = {.kind =
                                  name != NULL && name[0] == '\0' ? SHIM_SYNC_FOLDER : SHIM_SYNC};
-    return begin(&call, fd, path) ? end(&call, (int)syscall(number, fd)) : -1;
+    return begin(&call, fd, path) ? (int)end(&call, syscall(number, fd)) : -1;
 }
 
 int fsync(int fd)
@@ -226,7 +217,7 @@ static int open_seen(int folder, const char *given, int flags, mode_t mode)
         struct shim_call call = {.kind = SHIM_OPEN, .name = name_of(fd, path)};
         if (call.name != NULL && call.name[0] != '\0') {
             call.file = file_of(fd);
-            after(&call);
+            (void)end(&call, 0);
         }
     }
     return fd;
@@ -266,20 +257,11 @@ int renameat(int from_folder, const char *from, int to_folder, const char *to)
     char other[PATH_MAX];
     struct shim_call call = {.kind = SHIM_RENAME};
     if (is_watching()) {
-        call.name = name_at(from_folder, from, path);
         call.other = name_at(to_folder, to, other);
+        call.name = call.other != NULL ? name_at(from_folder, from, path) : NULL;
     }
-    bool seen = call.name != NULL && call.other != NULL;
-    int failure = seen ? before(&call) : 0;
-    if (failure > 0) {
-        errno = failure;
-        return -1;
-    }
-    int done = (int)syscall(SYS_renameat, from_folder, from, to_folder, to);
-    if (seen && done == 0) {
-        after(&call);
-    }
-    return done;
+    return allow(&call) ? (int)end(&call, syscall(SYS_renameat, from_folder, from, to_folder, to))
+                        : -1;
 }
 
 int rename(const char *from, const char *to)
@@ -292,14 +274,8 @@ int unlinkat(int folder, const char *given, int flags)
     char path[PATH_MAX];
     struct shim_call call = {.kind = SHIM_UNLINK};
     call.name = is_watching() ? name_at(folder, given, path) : NULL;
-    if (call.name != NULL) {
-        (void)before(&call);
-    }
-    int done = (int)syscall(SYS_unlinkat, folder, given, flags);
-    if (call.name != NULL && done == 0) {
-        after(&call);
-    }
-    return done;
+    (void)allow(&call);
+    return (int)end(&call, syscall(SYS_unlinkat, folder, given, flags));
 }
 
 int unlink(const char *path)

@@ -38,7 +38,7 @@
 /* A failure of the shim: a short write, and an error of the next call. */
 #define SHORT_THEN_ERROR (SHIM_SHORT - 1)
 
-enum doing { DOING_NOTHING, DOING_START, DOING_STOP, DOING_ADVANCE };
+enum doing { DOING_NOTHING, DOING_START, DOING_STOP };
 
 struct known {
     uint64_t deadline; /* TL_NEVER: not pending */
@@ -166,11 +166,20 @@ static void note(struct crash_life *life, uint32_t id, struct known then, uint64
     journal->moment.events++;
 }
 
+/* The process may end before, after and during each operation. */
 static void begin_doing(struct crash_life *life, enum doing doing, uint32_t id, uint64_t deadline)
 {
     life->journal->moment.doing = doing;
     life->journal->moment.id = id;
     life->journal->moment.deadline = deadline;
+    point(life);
+}
+
+static void end_doing(struct crash_life *life)
+{
+    life->journal->moment.doing = DOING_NOTHING;
+    note_durable(life);
+    point(life);
 }
 
 /* --- calls ----------------------------------------------------------------------------------- */
@@ -288,7 +297,7 @@ static void add_line(struct crash_report *report, const char *what, struct known
 static void write_history(struct crash_life *life, uint32_t id)
 {
     enum { LAST = 12 };
-    static const char *const doings[] = {"", "a start", "a stop", "an advance"};
+    static const char *const doings[] = {"", "a start", "a stop"};
     struct journal *journal = life->journal;
     const struct crash_moment *moment = &journal->moment;
     uint64_t first = moment->events;
@@ -437,14 +446,12 @@ static void note_doubt(struct crash_life *life, uint32_t id, uint64_t deadline, 
 
 static void start_one(struct crash_life *life, uint32_t id, uint64_t deadline)
 {
-    struct crash_moment outer = life->journal->moment;
     char name[24];
     uint64_t number = life->algo->start_call != NULL && draw(life, 2) == 0
                           ? random_bits(&life->journal->random) | 1
                           : 0;
     struct tl_call call = make_call(number, name, life->payload);
     begin_doing(life, DOING_START, id, deadline);
-    point(life);
     enum tl_status status = number != 0 ? life->algo->start_call(life->self, id, deadline, &call)
                                         : life->algo->start(life->self, id, deadline);
     if (status == TL_OK) {
@@ -461,17 +468,13 @@ static void start_one(struct crash_life *life, uint32_t id, uint64_t deadline)
         check_refusal(life, "start", status);
         note_doubt(life, id, deadline, number);
     }
-    begin_doing(life, outer.doing, outer.id, outer.deadline);
-    note_durable(life);
-    point(life);
+    end_doing(life);
 }
 
 static void stop_one(struct crash_life *life, uint32_t id)
 {
-    struct crash_moment outer = life->journal->moment;
     bool pending = life->journal->now[id].deadline != TL_NEVER;
     begin_doing(life, DOING_STOP, id, 0);
-    point(life);
     enum tl_status status = life->algo->stop(life->self, id);
     if (status == TL_OK && pending) {
         note(life, id, (struct known){.deadline = TL_NEVER}, durability_of(life).sequence, false);
@@ -479,9 +482,7 @@ static void stop_one(struct crash_life *life, uint32_t id)
         check_refusal(life, "stop", status);
         note_doubt(life, id, TL_NEVER, 0);
     }
-    begin_doing(life, outer.doing, outer.id, outer.deadline);
-    note_durable(life);
-    point(life);
+    end_doing(life);
 }
 
 static void fired(void *ctx, uint32_t id, uint64_t now)
@@ -536,8 +537,7 @@ static void advance_to(struct crash_life *life, uint64_t now)
     point(life);
     (void)life->algo->advance(life->self, now, TL_NO_BUDGET, fired, life);
     journal->moment.advancing = false;
-    note_durable(life);
-    point(life);
+    end_doing(life);
     for (uint32_t id = 0; id < life->timers && !life->may_fail; id++) {
         uint64_t deadline = journal->now[id].deadline;
         if (deadline != TL_NEVER && deadline + life->late_ticks < now) {
@@ -559,8 +559,7 @@ static void sync_now(struct crash_life *life)
         COMPLAIN(life, "sync said that all is durable up to %" PRIu64 ", and %" PRIu64 " was given",
                  sequence, durability_of(life).sequence);
     }
-    note_durable(life);
-    point(life);
+    end_doing(life);
 }
 
 static void run_history(struct crash_life *life)
@@ -669,6 +668,12 @@ static bool run_process(struct crash_life *life, struct error *error)
 
 /* --- the trials ------------------------------------------------------------------------------ */
 
+static void empty_folder(const struct crash_life *life)
+{
+    folder_remove(life->folder);
+    (void)mkdir(life->folder, 0700);
+}
+
 /* Begin with an empty folder and journal. */
 static void forget(struct crash_life *life, uint64_t seed, uint32_t timers)
 {
@@ -686,8 +691,17 @@ static void forget(struct crash_life *life, uint64_t seed, uint32_t timers)
     life->drains = false;
     life->may_fail = false;
     life->trace = NULL;
-    folder_remove(life->folder);
-    (void)mkdir(life->folder, 0700);
+    empty_folder(life);
+}
+
+/* The last process of a trial: nothing happens to it, and all timers fire. */
+static bool drain(struct crash_life *life, struct error *error)
+{
+    life->kill_at = 0;
+    life->fail_at = 0;
+    life->may_fail = false;
+    life->drains = true;
+    return run_process(life, error);
 }
 
 /* Kill the process at that point, and once or several times again; then all timers fire; and at times
@@ -705,38 +719,30 @@ static bool kill_at(struct crash_life *life, uint64_t seed, uint64_t at, uint32_
         life->kill_at = 1 + (at + crashes) % 61;
         done = run_process(life, error);
     }
-    life->kill_at = 0;
-    life->drains = true;
-    done = done && run_process(life, error);
-    return done && (at % 4 != 1 || run_process(life, error));
+    return done && drain(life, error) && (at % 4 != 1 || run_process(life, error));
 }
 
+/* The first points of one history, and others in long histories. */
 static bool try_kills(struct crash_life *life, struct error *error)
 {
     const struct crash_plan *plan = life->plan;
-    const struct crash_report *report = &life->journal->report;
-    for (uint32_t k = 1; k <= plan->points && !report->fault; k++) {
-        forget(life, plan->seed, FEW_TIMERS);
-        if (!kill_at(life, plan->seed, k, SHORT_HISTORY, error)) {
-            return false;
-        }
-    }
     struct random random;
     random_seed(&random, plan->seed);
-    for (uint32_t k = 0; k < plan->random && !report->fault; k++) {
-        uint64_t seed = random_bits(&random);
-        uint64_t at = 1 + random_bits(&random) % (4 * (uint64_t)plan->steps);
-        uint32_t more = (uint32_t)random_bits(&random) % (TIMERS - FEW_TIMERS + 1);
-        if (plan->steps != CRASH_STEPS) { /* an operation has about two points */
+    bool done = true;
+    for (uint32_t k = 0; done && k < plan->points + plan->random && !life->journal->report.fault;
+         k++) {
+        bool is_long = k >= plan->points;
+        uint64_t seed = is_long ? random_bits(&random) : plan->seed;
+        uint64_t at = is_long ? 1 + random_bits(&random) % (4 * (uint64_t)plan->steps) : k + 1;
+        uint32_t more = is_long ? (uint32_t)random_bits(&random) % (TIMERS - FEW_TIMERS + 1) : 0;
+        if (is_long && plan->steps != CRASH_STEPS) { /* an operation has about two points */
             at = plan->steps + at / 4;
             more = 0;
         }
         forget(life, seed, FEW_TIMERS + more);
-        if (!kill_at(life, seed, at, plan->steps, error)) {
-            return false;
-        }
+        done = kill_at(life, seed, at, is_long ? plan->steps : SHORT_HISTORY, error);
     }
-    return true;
+    return done;
 }
 
 static void copy_journal(struct journal *to, const struct journal *from)
@@ -767,8 +773,7 @@ static bool try_power(struct crash_life *life, struct error *error)
         copy_journal(life->journal, lived);
         life->journal->report = so_far;
         uint64_t cut = random_bits(&random) % crash_trace_calls(trace);
-        folder_remove(life->folder);
-        (void)mkdir(life->folder, 0700);
+        empty_folder(life);
         done = crash_image_make(trace, cut, k % 2 == 1, random_bits(&random), life->folder,
                                 &life->journal->moment, error);
         life->journal->report.images++;
@@ -810,10 +815,7 @@ static bool try_failures(struct crash_life *life, struct error *error)
             return false;
         }
         life->journal->report.failures++;
-        life->fail_at = 0;
-        life->may_fail = false;
-        life->drains = true;
-        if (!run_process(life, error)) {
+        if (!drain(life, error)) {
             return false;
         }
     }

@@ -1,7 +1,4 @@
-#include "kit_bytes.h"
-
-#include "due.h"
-#include "kit_interpreter.h"
+#include "kit_play.h"
 #include "kit_values.h"
 
 #include <string.h>
@@ -91,10 +88,70 @@ static int64_t as_ticks(uint64_t ticks)
     return ticks < (uint64_t)INT64_MAX ? (int64_t)ticks : INT64_MAX - 1;
 }
 
+/* How ticks are drawn: the sixteen ways of a delay, and those of a step. */
+enum draw {
+    NOW,
+    PAST,
+    START,
+    SOON,
+    BYTE,
+    EDGE,
+    ALIGNED,
+    TIMER,
+    POWER,
+    ANY,
+    WORD,
+    END,
+    TICK,
+    NEAR,
+    JUMP
+};
+
+static const unsigned char delays[16] = {NOW,     PAST,    START, SOON,  SOON, BYTE, BYTE, EDGE,
+                                         ALIGNED, ALIGNED, TIMER, POWER, ANY,  ANY,  WORD, END};
+static const unsigned char steps[16] = {NOW,     TICK,  TICK,  TICK,  TICK, TICK, NEAR, NEAR,
+                                        ALIGNED, TIMER, TIMER, POWER, BYTE, EDGE, ANY,  JUMP};
+
+static int64_t draw_ticks(struct bytes *bytes, const struct mood *mood,
+                          const struct kit_subject *subject, enum draw how)
+{
+    switch (how) {
+    case NOW:
+        return 0;
+    case PAST:
+        return -(int64_t)byte(bytes);
+    case START:
+        return byte(bytes) < 32 ? -as_ticks(subject->clock) : 1;
+    case SOON:
+        return 1 + byte(bytes) % 4;
+    case NEAR:
+        return byte(bytes) % 16;
+    case BYTE:
+        return byte(bytes);
+    case EDGE:
+        return as_ticks(boundary(bytes, mood));
+    case ALIGNED:
+        return as_ticks(to_aligned(bytes, mood, subject->clock));
+    case TIMER:
+        return as_ticks(to_timer(bytes, subject));
+    case POWER:
+        return as_ticks(power(bytes, mood));
+    case ANY:
+        return as_ticks(word(bytes, 5) & ((UINT64_C(1) << mood->scale) - 1));
+    case WORD:
+        return as_ticks(word(bytes, 2));
+    case END:
+        return byte(bytes) < 24 ? INT64_MAX : byte(bytes) % 16;
+    case JUMP: /* rarely, as far as a clock ever jumps at once */
+        return byte(bytes) < 8 ? as_ticks(UINT64_C(1) << (10 + byte(bytes) % 31)) : 1;
+    default:
+        return 1;
+    }
+}
+
 static int64_t delay(struct bytes *bytes, const struct mood *mood,
                      const struct kit_subject *subject)
 {
-    uint64_t mask = (UINT64_C(1) << mood->scale) - 1;
     uint8_t how = byte(bytes);
     if (mood->traffic && how < 208) {
         uint64_t usual = mood->usual[how % 4];
@@ -102,69 +159,16 @@ static int64_t delay(struct bytes *bytes, const struct mood *mood,
                         : how < 168 ? usual + byte(bytes) % 16
                                     : usual >> byte(bytes) % 8);
     }
-    switch (how % 16) {
-    case 0:
-        return 0;
-    case 1:
-        return -(int64_t)byte(bytes);
-    case 2:
-        return byte(bytes) < 32 ? -as_ticks(subject->clock) : 1;
-    case 3:
-    case 4:
-        return 1 + byte(bytes) % 4;
-    case 5:
-    case 6:
-        return byte(bytes);
-    case 7:
-        return as_ticks(boundary(bytes, mood));
-    case 8:
-    case 9:
-        return as_ticks(to_aligned(bytes, mood, subject->clock));
-    case 10:
-        return as_ticks(to_timer(bytes, subject));
-    case 11:
-        return as_ticks(power(bytes, mood));
-    case 12:
-    case 13:
-        return as_ticks(word(bytes, 5) & mask);
-    case 14:
-        return as_ticks(word(bytes, 2));
-    default:
-        return byte(bytes) < 24 ? INT64_MAX : byte(bytes) % 16;
-    }
+    return draw_ticks(bytes, mood, subject, delays[how % 16]);
 }
 
 static int64_t step(struct bytes *bytes, const struct mood *mood, const struct kit_subject *subject)
 {
-    uint64_t mask = (UINT64_C(1) << mood->scale) - 1;
     uint8_t how = byte(bytes);
     if (mood->traffic && how >= 224) {
         return as_ticks(mood->usual[how % 4] >> byte(bytes) % 4);
     }
-    switch (how % 16) {
-    case 0:
-        return 0;
-    case 6:
-    case 7:
-        return byte(bytes) % 16;
-    case 8:
-        return as_ticks(to_aligned(bytes, mood, subject->clock));
-    case 9:
-    case 10:
-        return as_ticks(to_timer(bytes, subject));
-    case 11:
-        return as_ticks(power(bytes, mood));
-    case 12:
-        return byte(bytes);
-    case 13:
-        return as_ticks(boundary(bytes, mood));
-    case 14:
-        return as_ticks(word(bytes, 5) & mask);
-    case 15: /* rarely, as far as a clock ever jumps at once */
-        return byte(bytes) < 8 ? as_ticks(UINT64_C(1) << (10 + byte(bytes) % 31)) : 1;
-    default:
-        return 1;
-    }
+    return draw_ticks(bytes, mood, subject, steps[how % 16]);
 }
 
 static uint64_t budget(struct bytes *bytes)
@@ -205,40 +209,32 @@ static void widen(struct bytes *bytes, const struct kit_subject *subject, struct
 static struct kit_op decide(struct bytes *bytes, const struct mood *mood,
                             const struct kit_subject *subject)
 {
-    struct kit_op op = kit_op_of(KIT_OP_START, 0);
+    static const struct {
+        uint8_t below;
+        enum kit_op_kind kind;
+    } kinds[] = {{86, KIT_OP_START},       {112, KIT_OP_STOP},           {182, KIT_OP_ADVANCE},
+                 {196, KIT_OP_NEXT},       {198, KIT_OP_RESERVE},        {201, KIT_OP_MOVE},
+                 {234, KIT_OP_WHEN_START}, {UINT8_MAX, KIT_OP_WHEN_STOP}};
     uint8_t what = byte(bytes);
-    if (what < 86) {
-        op.kind = KIT_OP_START;
-    } else if (what < 112) {
-        op.kind = KIT_OP_STOP;
-    } else if (what < 182) {
-        op.kind = KIT_OP_ADVANCE;
-    } else if (what < 196) {
-        op.kind = KIT_OP_NEXT;
-    } else if (what < 198) {
-        op.kind = KIT_OP_RESERVE;
-    } else if (what < 201 && subject->layout.lodging == KIT_LODGING_RECORDS) {
-        return kit_op_of(KIT_OP_MOVE, 0);
-    } else {
-        op.kind = what < 234 ? KIT_OP_WHEN_START : KIT_OP_WHEN_STOP;
+    size_t i = 0;
+    while (what >= kinds[i].below && kinds[i].below < UINT8_MAX) {
+        i++;
     }
+    i += kinds[i].kind == KIT_OP_MOVE && subject->layout.lodging != KIT_LODGING_RECORDS;
+    struct kit_op op = kit_op_of(kinds[i].kind, 0);
+    bool reacts = op.kind == KIT_OP_WHEN_START || op.kind == KIT_OP_WHEN_STOP;
     if (op.kind == KIT_OP_ADVANCE || op.kind == KIT_OP_NEXT) {
         op.ticks = op.kind == KIT_OP_ADVANCE ? step(bytes, mood, subject) : 0;
         op.budget = budget(bytes);
-        return op;
-    }
-    if (op.kind == KIT_OP_RESERVE) {
+    } else if (op.kind == KIT_OP_RESERVE) {
         op.id = subject->capacity + byte(bytes) % 32;
-        return op;
-    }
-    if (subject->capacity > 0) {
+    } else if (kit_op_timers(&op) > 0 && subject->capacity > 0) {
         op.id = (uint32_t)word(bytes, subject->capacity > 256 ? 2 : 1) % subject->capacity;
         op.last = op.id;
-        if (mood->traffic && (op.kind == KIT_OP_START || op.kind == KIT_OP_STOP) &&
-            byte(bytes) < 48) {
+        if (mood->traffic && !reacts && byte(bytes) < 48) {
             widen(bytes, subject, &op);
         }
-        if (op.kind == KIT_OP_WHEN_START || op.kind == KIT_OP_WHEN_STOP) {
+        if (reacts) {
             op.other = acted_upon(bytes, subject, op.id);
             op.always = byte(bytes) < 64;
         }
@@ -312,27 +308,26 @@ static void decide_session(struct bytes *bytes, const struct kit_target *target,
     decide_records(announced, target, start);
 }
 
-bool kit_interpret(const struct kit_target *target, const uint8_t *data, size_t size,
+void kit_interpret(const struct kit_target *target, const uint8_t *data, size_t size,
                    struct kit_witness *witness)
 {
     struct bytes bytes = {.at = data, .end = data + size};
-    struct kit_session start = {.grants = UINT64_MAX, .place = KIT_GUARD_CANARIES};
+    struct kit_session session = {.grants = UINT64_MAX, .place = KIT_GUARD_CANARIES};
     struct mood mood;
-    decide_session(&bytes, target, &start, &mood);
-    struct kit_session_run session;
-    if (!kit_session_begin(&session, target, &start, SESSION_BYTES, witness)) {
-        return false;
-    }
+    decide_session(&bytes, target, &session, &mood);
+    struct kit_play play = {
+        .target = target, .sessions = &session, .limit_bytes = SESSION_BYTES, .witness = witness};
+    struct kit_subject *subject = &play.of[0].subject;
+    bool runs = kit_play_create(&play, 0);
     uint64_t inspected = witness->operations;
-    while (bytes.at < bytes.end) {
-        struct kit_op op = decide(&bytes, &mood, &session.subject);
-        kit_session_do(&session, &op);
-        uint64_t pause = INSPECT_EVERY + session.subject.guard.bytes / INSPECT_BYTES_OPERATION;
+    while (runs && bytes.at < bytes.end) {
+        struct kit_op op = decide(&bytes, &mood, subject);
+        kit_play_op(&play, &op);
+        uint64_t pause = INSPECT_EVERY + subject->guard.bytes / INSPECT_BYTES_OPERATION;
         if (witness->operations - inspected >= pause) {
             inspected = witness->operations;
-            subject_inspect(&session.subject);
+            subject_inspect(subject);
         }
     }
-    kit_session_end(&session);
-    return true;
+    kit_play_end(&play);
 }

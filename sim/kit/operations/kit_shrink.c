@@ -1,8 +1,7 @@
-#include "kit_shrink.h"
+#include "kit_play.h"
 
 #include "child.h"
 #include "clock.h"
-#include "kit_interpreter.h"
 #include "memory.h"
 
 #include <math.h>
@@ -27,14 +26,8 @@ struct shrinker {
     struct kit_trace best;
     struct kit_verdict verdict; /* of the best */
     struct kit_trace candidate; /* the trace to try, with memory of its own */
-    size_t at;                  /* operations from here on are dropped, */
-    size_t chunk;               /* this number of them at once */
     struct kit_op ops[];        /* of the best */
 };
-
-/* Make the candidate of that number from the best trace; false if there is none. A candidate that
- * failed must not change the meaning of the numbers after it. */
-typedef bool propose_fn(struct shrinker *shrinker, size_t number);
 
 /* A late timer is the same failure whether it fires later or never. */
 static bool same_way(enum fault_kind one, enum fault_kind other)
@@ -44,6 +37,11 @@ static bool same_way(enum fault_kind one, enum fault_kind other)
 
 /* --- trials ---------------------------------------------------------------------------------- */
 
+static bool has_time(const struct shrinker *shrinker)
+{
+    return clock_now_ns() < shrinker->end_ns;
+}
+
 static void copy_trace(struct kit_trace *to, const struct kit_trace *from, size_t count)
 {
     memcpy(to->sessions, from->sessions, sizeof to->sessions);
@@ -51,20 +49,16 @@ static void copy_trace(struct kit_trace *to, const struct kit_trace *from, size_
     memcpy(to->ops, from->ops, count * sizeof *to->ops);
 }
 
-/* Return the candidate, equal to the best trace, for changes. */
+/* Return the candidate, equal to the best trace, for changes. It is always in the same memory. */
 static struct kit_trace *candidate_of(struct shrinker *shrinker)
 {
     copy_trace(&shrinker->candidate, &shrinker->best, shrinker->best.count);
     return &shrinker->candidate;
 }
 
-/* Make the candidate of that number, and bring its timers into the range of their structure. */
-static bool offer(struct shrinker *shrinker, propose_fn *propose, size_t number)
+/* Bring the timers of the candidate into the range of their structure. */
+static void bring_into_range(struct kit_trace *candidate)
 {
-    struct kit_trace *candidate = &shrinker->candidate;
-    if (!propose(shrinker, number)) {
-        return false;
-    }
     struct kit_place place = kit_place_first(candidate);
     for (size_t i = 0; i < candidate->count; i++) {
         struct kit_op *op = &candidate->ops[i];
@@ -78,7 +72,6 @@ static bool offer(struct shrinker *shrinker, propose_fn *propose, size_t number)
         op->last = op->last < capacity ? op->last : capacity - 1;
         op->last = op->last > op->id ? op->last - (op->last - op->id) % op->every : op->id;
     }
-    return true;
 }
 
 /* Whether the candidate fails in the same way. */
@@ -96,122 +89,107 @@ static bool fails(struct shrinker *shrinker)
     return same;
 }
 
-/* Find the first candidate from number `from` on that fails in the same way, and make it the best;
- * return its number, or `end`. Operations after the one that failed never ran. */
-static size_t first_failing(struct shrinker *shrinker, propose_fn *propose, size_t from, size_t end)
+/* Make the candidate the best trace if it fails in the same way; false if not, or if the time is
+ * over. Operations after the one that failed never ran. */
+static bool accept(struct shrinker *shrinker)
 {
-    for (; from < end && clock_now_ns() < shrinker->end_ns; from++) {
-        if (offer(shrinker, propose, from) && fails(shrinker)) {
-            copy_trace(&shrinker->best, &shrinker->candidate, shrinker->witness->done);
-            return from;
-        }
+    if (!has_time(shrinker)) {
+        return false;
     }
-    return end;
+    bring_into_range(&shrinker->candidate);
+    bool accepted = fails(shrinker);
+    if (accepted) {
+        copy_trace(&shrinker->best, &shrinker->candidate, shrinker->witness->done);
+    }
+    return accepted;
 }
 
 /* --- fewer operations ------------------------------------------------------------------------ */
 
-/* Try this number of candidates for each operation; after a success, those of the same operation
- * again. */
-static void try_each(struct shrinker *shrinker, propose_fn *propose, size_t ways)
+static void omit(struct kit_trace *trace, size_t at, size_t count)
 {
-    for (size_t number = 0; number < ways * shrinker->best.count; number -= number % ways) {
-        number = first_failing(shrinker, propose, number, ways * shrinker->best.count);
-    }
-}
-
-static bool without_chunk(struct shrinker *shrinker, size_t number)
-{
-    struct kit_trace *candidate = candidate_of(shrinker);
-    size_t at = shrinker->at + number * shrinker->chunk;
-    size_t left = candidate->count - at;
-    size_t dropped = shrinker->chunk < left ? shrinker->chunk : left;
-    candidate->count -= dropped;
-    memmove(candidate->ops + at, candidate->ops + at + dropped,
-            (left - dropped) * sizeof *candidate->ops);
-    return true;
+    size_t left = trace->count - at;
+    size_t omitted = count < left ? count : left;
+    trace->count -= omitted;
+    memmove(trace->ops + at, trace->ops + at + omitted, (left - omitted) * sizeof *trace->ops);
 }
 
 /* Delta debugging: omit ever smaller runs of operations, until none can be omitted. */
 static void drop_operations(struct shrinker *shrinker)
 {
-    shrinker->chunk = shrinker->best.count / 2;
-    while (shrinker->chunk > 0 && clock_now_ns() < shrinker->end_ns) {
+    size_t chunk = shrinker->best.count / 2;
+    while (chunk > 0 && has_time(shrinker)) {
         bool dropped = false;
-        for (shrinker->at = 0; shrinker->at < shrinker->best.count;) {
-            size_t left = shrinker->best.count - shrinker->at;
-            size_t chunks = (left + shrinker->chunk - 1) / shrinker->chunk;
-            size_t failing = first_failing(shrinker, without_chunk, 0, chunks);
-            dropped |= failing < chunks;
-            shrinker->at += failing * shrinker->chunk;
+        for (size_t at = 0; at < shrinker->best.count && has_time(shrinker);) {
+            omit(candidate_of(shrinker), at, chunk);
+            bool accepted = accept(shrinker);
+            dropped |= accepted;
+            at += accepted ? 0 : chunk;
         }
-        if (!dropped || shrinker->chunk > shrinker->best.count) {
-            shrinker->chunk /= 2;
+        if (!dropped || chunk > shrinker->best.count) {
+            chunk /= 2;
         }
+    }
+}
+
+/* Try something on each operation in turn, on one again that has changed. */
+static void each_operation(struct shrinker *shrinker,
+                           bool (*change)(struct shrinker *shrinker, size_t at))
+{
+    for (size_t at = 0; at < shrinker->best.count && has_time(shrinker);) {
+        at += !change(shrinker, at);
     }
 }
 
 /* Omit an advance without changing later times: its ticks are added to the next advance, or to the
  * initial clock. */
-static bool with_advance_merged(struct shrinker *shrinker, size_t number)
+static bool merge_advance(struct shrinker *shrinker, size_t at)
 {
-    size_t at = number / 2;
     struct kit_op op = shrinker->best.ops[at];
     if (op.kind != KIT_OP_ADVANCE || op.ticks == 0) {
         return false;
     }
     struct kit_trace *candidate = candidate_of(shrinker);
-    candidate->count--;
-    memmove(candidate->ops + at, candidate->ops + at + 1, (candidate->count - at) * sizeof op);
-    if (number % 2 == 1) {
-        candidate->sessions[0].now += (uint64_t)op.ticks;
-        return candidate->sessions[0].now <= TL_DEADLINE_MAX;
+    omit(candidate, at, 1);
+    size_t next = at;
+    while (next < candidate->count && candidate->ops[next].kind != KIT_OP_ADVANCE) {
+        next++;
     }
-    while (at < candidate->count && candidate->ops[at].kind != KIT_OP_ADVANCE) {
-        at++;
+    if (next < candidate->count && op.ticks < INT64_MAX - candidate->ops[next].ticks) {
+        candidate->ops[next].ticks += op.ticks;
+        if (accept(shrinker)) {
+            return true;
+        }
     }
-    if (at == candidate->count || op.ticks >= INT64_MAX - candidate->ops[at].ticks) {
-        return false;
-    }
-    candidate->ops[at].ticks += op.ticks;
-    return true;
+    omit(candidate_of(shrinker), at, 1);
+    candidate->sessions[0].now += (uint64_t)op.ticks;
+    return candidate->sessions[0].now <= TL_DEADLINE_MAX && accept(shrinker);
 }
 
-/* An operation of a callback becomes one of its own: in its place, or else in any other. */
-static bool with_plain_operation(struct shrinker *shrinker, size_t number)
+/* A fault that needs no callback is shown without one: an operation of a callback becomes one of
+ * its own, in its place, or else in any other. */
+static bool take_out_of_callback(struct shrinker *shrinker, size_t at)
 {
     size_t count = shrinker->best.count;
-    size_t at = number / count;
-    size_t to = (at + number) % count;
-    struct kit_op plain = shrinker->best.ops[at];
-    plain.kind = plain.kind == KIT_OP_WHEN_STOP ? KIT_OP_STOP : KIT_OP_START;
-    plain.id = plain.other;
-    plain.last = plain.other;
-    plain.other = 0;
-    plain.always = false;
-    struct kit_op *ops = candidate_of(shrinker)->ops;
-    if (to > at) {
-        memmove(ops + at, ops + at + 1, (to - at) * sizeof plain);
-    } else {
-        memmove(ops + to + 1, ops + to, (at - to) * sizeof plain);
+    struct kit_op plain = kit_op_taken_out(&shrinker->best.ops[at]);
+    if (kit_op_timers(&shrinker->best.ops[at]) < 2) {
+        return false;
     }
-    ops[to] = plain;
-    return true;
+    for (size_t i = 0; i < count; i++) {
+        size_t to = (at + i) % count;
+        struct kit_trace *candidate = candidate_of(shrinker);
+        omit(candidate, at, 1);
+        memmove(candidate->ops + to + 1, candidate->ops + to, (count - 1 - to) * sizeof plain);
+        candidate->ops[to] = plain;
+        candidate->count = count;
+        if (accept(shrinker)) {
+            return true;
+        }
+    }
+    return false;
 }
 
-/* A fault that needs no callback is shown without one. */
-static void take_out_of_callbacks(struct shrinker *shrinker)
-{
-    for (size_t at = 0; at < shrinker->best.count;) {
-        size_t count = shrinker->best.count;
-        enum kit_op_kind kind = shrinker->best.ops[at].kind;
-        size_t end = (at + 1) * count;
-        bool reacts = kind == KIT_OP_WHEN_START || kind == KIT_OP_WHEN_STOP;
-        at += !reacts || first_failing(shrinker, with_plain_operation, at * count, end) == end;
-    }
-}
-
-/* --- simpler operations ---------------------------------------------------------------------- */
+/* --- simpler numbers ------------------------------------------------------------------------- */
 
 /* Ways to make a number smaller: the least; the least plus a power of two; itself minus one. */
 enum { WAYS = 1 + 2 * 64 };
@@ -226,109 +204,102 @@ static uint64_t made_smaller(uint64_t value, uint64_t least, size_t way)
     return way <= 64 ? least + by : value - by;
 }
 
-/* Ways to make an operation simpler: three, and those of its numbers. */
-enum { NOT_ALWAYS, NO_BUDGET, BUDGET_OF_1, TICKS, TIMES = TICKS + WAYS, LAST = TIMES + WAYS };
-#define SIMPLER (LAST + WAYS)
+/* Accept the candidate with another value of a number that is in it. */
+#define CHANGE(shrinker, number, value)                                                            \
+    ((void)candidate_of(shrinker), (number) = (value), accept(shrinker))
 
-static bool make_simpler(struct kit_op *op, size_t how)
+/* Make a number of the candidate, of 4 or 8 bytes, as small as the fault allows. */
+#define LOWER(shrinker, number, value, least)                                                      \
+    lower(shrinker, &(number), sizeof(number), (uint64_t)(value), least)
+
+static bool lower(struct shrinker *shrinker, void *number, size_t bytes, uint64_t value,
+                  uint64_t least)
 {
-    struct kit_op given = *op;
-    if (how == NOT_ALWAYS) {
-        op->always = false;
-    } else if (how < TICKS) {
-        bool bounded = op->kind == KIT_OP_ADVANCE && op->budget != TL_NO_BUDGET && op->budget > 1;
-        op->budget = !bounded ? op->budget : how == NO_BUDGET ? TL_NO_BUDGET : 1;
-    } else if (how < TIMES && op->ticks > 1 && op->ticks != INT64_MAX) {
-        op->ticks = (int64_t)made_smaller((uint64_t)op->ticks, 1, how - TICKS);
-    } else if (how >= TIMES && how < LAST && op->kind == KIT_OP_REPEAT) {
-        op->budget = made_smaller(op->budget, 1, how - TIMES);
-    } else if (how >= LAST && op->kind == KIT_OP_RESERVE) {
-        op->id = (uint32_t)made_smaller(op->id, 0, how - LAST);
-    } else if (how >= LAST) {
-        op->last = (uint32_t)made_smaller(op->last, op->id, how - LAST);
+    bool lowered = false;
+    for (size_t way = 0; way < WAYS; way++) {
+        uint64_t smaller = made_smaller(value, least, way);
+        if (smaller == value) {
+            continue;
+        }
+        (void)candidate_of(shrinker);
+        if (bytes == sizeof(uint32_t)) {
+            *(uint32_t *)number = (uint32_t)smaller;
+        } else {
+            *(uint64_t *)number = smaller;
+        }
+        if (accept(shrinker)) {
+            value = smaller;
+            lowered = true;
+        }
     }
-    return given.always != op->always || given.budget != op->budget || given.ticks != op->ticks ||
-           given.last != op->last || given.id != op->id;
+    return lowered;
 }
 
-static bool with_simpler_operation(struct shrinker *shrinker, size_t number)
+static bool simplify_operation(struct shrinker *shrinker, size_t at)
 {
-    size_t at = number / SIMPLER;
-    struct kit_op op = shrinker->best.ops[at];
-    if (!make_simpler(&op, number % SIMPLER)) {
-        return false;
-    }
-    candidate_of(shrinker)->ops[at] = op;
-    return true;
+    const struct kit_op given = shrinker->best.ops[at];
+    struct kit_op *op = &shrinker->candidate.ops[at];
+    bool bounded = given.kind == KIT_OP_ADVANCE && given.budget > 1 && given.budget != TL_NO_BUDGET;
+    return (given.always && CHANGE(shrinker, op->always, false)) ||
+           (bounded && CHANGE(shrinker, op->budget, TL_NO_BUDGET)) ||
+           (bounded && CHANGE(shrinker, op->budget, 1)) ||
+           (given.ticks > 1 && given.ticks != INT64_MAX &&
+            LOWER(shrinker, op->ticks, given.ticks, 1)) ||
+           (given.kind == KIT_OP_REPEAT && LOWER(shrinker, op->budget, given.budget, 1)) ||
+           (given.kind == KIT_OP_RESERVE ? LOWER(shrinker, op->id, given.id, 0)
+                                         : LOWER(shrinker, op->last, given.last, given.id));
 }
 
 /* Among many operations only their number may matter: all become the first start, or all starts do,
  * or all starts get its delay. That folds to a line or two. */
 enum alike { ALL_THE_SAME, STARTS_THE_SAME, DELAYS_THE_SAME, ALIKES };
 
-static bool made_alike(struct shrinker *shrinker, size_t number)
-{
-    struct kit_trace *candidate = candidate_of(shrinker);
-    const struct kit_op *first = NULL;
-    for (size_t i = 0; i < candidate->count && first == NULL; i++) {
-        first = candidate->ops[i].kind == KIT_OP_START ? &shrinker->best.ops[i] : NULL;
-    }
-    if (candidate->count < MANY_OPERATIONS || first == NULL) {
-        return false;
-    }
-    for (size_t i = 0; i < candidate->count; i++) {
-        struct kit_op *op = &candidate->ops[i];
-        if (op->kind == KIT_OP_START && number == DELAYS_THE_SAME) {
-            op->ticks = first->ticks;
-        } else if (op->kind == KIT_OP_START || number == ALL_THE_SAME) {
-            *op = *first;
-        }
-    }
-    return true;
-}
-
 static void make_alike(struct shrinker *shrinker)
 {
-    size_t how = 0;
-    while ((how = first_failing(shrinker, made_alike, how, ALIKES)) < ALIKES) {
-        kit_trace_fold(&shrinker->best);
-        drop_operations(shrinker);
-        kit_trace_fold(&shrinker->best);
-        how++;
+    for (enum alike how = ALL_THE_SAME; how < ALIKES; how++) {
+        struct kit_trace *candidate = candidate_of(shrinker);
+        const struct kit_op *first = NULL;
+        for (size_t i = 0; i < candidate->count && first == NULL; i++) {
+            first = candidate->ops[i].kind == KIT_OP_START ? &shrinker->best.ops[i] : NULL;
+        }
+        if (candidate->count < MANY_OPERATIONS || first == NULL) {
+            return;
+        }
+        for (size_t i = 0; i < candidate->count; i++) {
+            struct kit_op *op = &candidate->ops[i];
+            if (op->kind == KIT_OP_START && how == DELAYS_THE_SAME) {
+                op->ticks = first->ticks;
+            } else if (op->kind == KIT_OP_START || how == ALL_THE_SAME) {
+                *op = *first;
+            }
+        }
+        if (accept(shrinker)) {
+            kit_trace_fold(&shrinker->best);
+            drop_operations(shrinker);
+            kit_trace_fold(&shrinker->best);
+        }
     }
 }
 
 /* --- fewer timers, and simpler arguments of create -------------------------------------------- */
 
-/* Use ids modulo a power of two: two timers may become one. */
-static bool with_few_timers(struct shrinker *shrinker, size_t number)
+/* Use ids modulo the smallest power of two that fails: two timers may become one. */
+static void use_few_timers(struct shrinker *shrinker)
 {
-    struct kit_trace *candidate = candidate_of(shrinker);
-    uint32_t few = UINT32_C(1) << number;
-    if (few >= candidate->sessions[0].capacity) {
-        return false;
-    }
-    candidate->sessions[0].capacity = few;
-    for (size_t i = 0; i < candidate->count; i++) {
-        struct kit_op *op = &candidate->ops[i];
-        size_t named = kit_op_timers(op);
-        bool range = named > 0 && op->last != op->id;
-        op->id = named > 0 ? op->id % few : op->id;
-        op->last = range ? op->last : op->id;
-        op->other = named > 1 ? op->other % few : op->other;
-    }
-    return true;
-}
-
-/* Of simpler ones, the first is the simplest: none, nothing after it, nothing before. */
-static void simplify_records(struct kit_records_layout *records, unsigned which)
-{
-    if (which == 0) {
-        *records = (struct kit_records_layout){.lodging = KIT_LODGING_OWN};
-    } else if (which == 1) {
-        records->behind_bytes = 0;
-    } else {
-        records->before_bytes = 0;
+    for (uint64_t few = 1; few < shrinker->best.sessions[0].capacity; few *= 2) {
+        struct kit_trace *candidate = candidate_of(shrinker);
+        candidate->sessions[0].capacity = (uint32_t)few;
+        for (size_t i = 0; i < candidate->count; i++) {
+            struct kit_op *op = &candidate->ops[i];
+            size_t named = kit_op_timers(op);
+            bool range = named > 0 && op->last != op->id;
+            op->id = named > 0 ? op->id % (uint32_t)few : op->id;
+            op->last = range ? op->last : op->id;
+            op->other = named > 1 ? op->other % (uint32_t)few : op->other;
+        }
+        if (accept(shrinker)) {
+            return;
+        }
     }
 }
 
@@ -347,69 +318,29 @@ static uint32_t timers_needed(const struct kit_trace *trace, size_t instance)
     return needed;
 }
 
-/* The ways in which the arguments of create become simpler; then, option by option, the default. */
-enum {
-    PLAIN_BUILD,
-    PLAIN_MEMORY,
-    RECORDS,
-    NOW = RECORDS + 3,
-    MAX_DELAY = NOW + WAYS,
-    TIMERS = MAX_DELAY + WAYS,
-    OPTIONS = TIMERS + WAYS
-};
-
-static size_t session_ways(const struct shrinker *shrinker)
+static void simplify_session(struct shrinker *shrinker, size_t instance)
 {
-    return OPTIONS + tl_option_count(shrinker->target->algo);
-}
-
-/* Whether two sessions are the same to the shrinker, which leaves `grants` as they are. */
-static bool session_equals(const struct kit_session *a, const struct kit_session *b)
-{
-    return a->counted == b->counted && a->place == b->place && a->now == b->now &&
-           a->max_delay_ticks == b->max_delay_ticks && a->capacity == b->capacity &&
-           a->records.lodging == b->records.lodging &&
-           a->records.before_bytes == b->records.before_bytes &&
-           a->records.behind_bytes == b->records.behind_bytes &&
-           memcmp(a->options, b->options, sizeof a->options) == 0;
-}
-
-static bool with_simpler_session(struct shrinker *shrinker, size_t number)
-{
-    struct kit_trace *candidate = candidate_of(shrinker);
-    size_t instance = number / session_ways(shrinker);
-    size_t way = number % session_ways(shrinker);
-    struct kit_session *session = &candidate->sessions[instance];
-    struct kit_session given = *session;
-    if (way == PLAIN_BUILD) {
-        session->counted = false;
-    } else if (way == PLAIN_MEMORY) {
-        session->place = KIT_GUARD_CANARIES;
-    } else if (way < NOW) {
-        simplify_records(&session->records, (unsigned)way - RECORDS);
-    } else if (way < MAX_DELAY) {
-        session->now = made_smaller(session->now, 0, way - NOW);
-    } else if (way < TIMERS) {
-        session->max_delay_ticks = made_smaller(session->max_delay_ticks, 0, way - MAX_DELAY);
-    } else if (way < OPTIONS) {
-        uint32_t needed = timers_needed(candidate, instance);
-        session->capacity = way == TIMERS && needed > session->capacity
-                                ? needed
-                                : (uint32_t)made_smaller(session->capacity, needed, way - TIMERS);
-    } else {
-        const struct tl_option *option = &shrinker->target->algo->options[way - OPTIONS];
-        tl_option_set_number(option, session->options,
-                             tl_option_number(option, shrinker->target->options));
-    }
-    return !session_equals(session, &given);
-}
-
-static void simplify_sessions(struct shrinker *shrinker)
-{
-    size_t count = shrinker->best.session_count * session_ways(shrinker);
-    size_t number = 0;
-    while (number < count) {
-        number = first_failing(shrinker, with_simpler_session, number, count) + 1;
+    const struct kit_session *given = &shrinker->best.sessions[instance];
+    struct kit_session *session = &shrinker->candidate.sessions[instance];
+    const struct kit_records_layout none = {.lodging = KIT_LODGING_OWN};
+    (void)(given->counted && CHANGE(shrinker, session->counted, false));
+    (void)(given->place != KIT_GUARD_CANARIES &&
+           CHANGE(shrinker, session->place, KIT_GUARD_CANARIES));
+    (void)(given->records.lodging != KIT_LODGING_OWN && CHANGE(shrinker, session->records, none));
+    (void)(given->records.behind_bytes > 0 && CHANGE(shrinker, session->records.behind_bytes, 0));
+    (void)(given->records.before_bytes > 0 && CHANGE(shrinker, session->records.before_bytes, 0));
+    (void)LOWER(shrinker, session->now, given->now, 0);
+    (void)LOWER(shrinker, session->max_delay_ticks, given->max_delay_ticks, 0);
+    uint32_t needed = timers_needed(&shrinker->best, instance);
+    (void)(needed > given->capacity ? CHANGE(shrinker, session->capacity, needed)
+                                    : LOWER(shrinker, session->capacity, given->capacity, needed));
+    for (size_t i = 0; i < tl_option_count(shrinker->target->algo); i++) {
+        const struct tl_option *option = &shrinker->target->algo->options[i];
+        uint64_t plain = tl_option_number(option, shrinker->target->options);
+        if (tl_option_number(option, given->options) != plain) {
+            tl_option_set_number(option, candidate_of(shrinker)->sessions[instance].options, plain);
+            (void)accept(shrinker);
+        }
     }
 }
 
@@ -447,12 +378,12 @@ static bool rename_range(struct names *names, struct kit_op *op)
     return true;
 }
 
-static bool renumbered(struct shrinker *shrinker, size_t number)
+static void renumber(struct shrinker *shrinker)
 {
     struct names names[KIT_INSTANCES_MAX] = {{NULL, 0}};
     struct kit_trace *candidate = candidate_of(shrinker);
     struct kit_place place = kit_place_first(candidate);
-    bool can = number == 0; /* there is one way */
+    bool can = true;
     for (size_t i = 0; i < candidate->session_count; i++) {
         names[i].of = memory_new((size_t)timers_needed(candidate, i) + 1, sizeof *names[i].of);
     }
@@ -466,28 +397,26 @@ static bool renumbered(struct shrinker *shrinker, size_t number)
     for (size_t i = 0; i < candidate->session_count; i++) {
         free(names[i].of);
     }
-    return can;
+    (void)(can && accept(shrinker));
 }
 
-static bool as_it_is(struct shrinker *shrinker, size_t number)
-{
-    (void)candidate_of(shrinker);
-    return number == 0;
-}
+/* --- all of it ------------------------------------------------------------------------------- */
 
 static void make_shorter(struct shrinker *shrinker)
 {
-    (void)first_failing(shrinker, with_few_timers, 0, 32);
+    use_few_timers(shrinker);
     drop_operations(shrinker);
     make_alike(shrinker);
-    try_each(shrinker, with_advance_merged, 2);
-    take_out_of_callbacks(shrinker);
-    try_each(shrinker, with_simpler_operation, SIMPLER);
+    each_operation(shrinker, merge_advance);
+    each_operation(shrinker, take_out_of_callback);
+    each_operation(shrinker, simplify_operation);
     drop_operations(shrinker);
-    try_each(shrinker, with_advance_merged, 2);
+    each_operation(shrinker, merge_advance);
     drop_operations(shrinker);
-    (void)first_failing(shrinker, renumbered, 0, 1);
-    simplify_sessions(shrinker);
+    renumber(shrinker);
+    for (size_t i = 0; i < shrinker->best.session_count; i++) {
+        simplify_session(shrinker, i);
+    }
     drop_operations(shrinker);
 }
 
@@ -516,9 +445,9 @@ static bool make_shorter_at_once(struct shrinker *shrinker, const struct kit_tra
     return false;
 }
 
-static uint64_t in_seconds(double seconds)
+static void set_end(struct shrinker *shrinker)
 {
-    return clock_now_ns() + (uint64_t)(seconds * 1e9);
+    shrinker->end_ns = clock_now_ns() + (uint64_t)(shrinker->limits.shrink_seconds / 2 * 1e9);
 }
 
 bool kit_shrink(const struct kit_target *target, const struct kit_limits *limits,
@@ -527,7 +456,6 @@ bool kit_shrink(const struct kit_target *target, const struct kit_limits *limits
     kit_trace_fold(trace);
     size_t ops_bytes = trace->count * sizeof *trace->ops;
     struct shrinker *shrinker = child_memory_new(sizeof *shrinker + ops_bytes);
-    struct kit_op *candidate_ops = memory_bytes(ops_bytes + 1);
     *shrinker = (struct shrinker){
         .target = target,
         .limits = *limits,
@@ -538,17 +466,18 @@ bool kit_shrink(const struct kit_target *target, const struct kit_limits *limits
         .candidate = *trace,
     };
     shrinker->best.ops = shrinker->ops;
-    shrinker->candidate.ops = candidate_ops;
+    shrinker->candidate.ops = memory_bytes(ops_bytes + 1);
     memcpy(shrinker->ops, trace->ops, ops_bytes);
-    bool repeats = first_failing(shrinker, as_it_is, 0, 1) == 0;
+    (void)candidate_of(shrinker);
+    bool repeats = accept(shrinker);
     if (repeats) {
         shrinker->limits.processor_seconds = shrinker->fault == FAULT_HANG
                                                  ? HANG_SECONDS
                                                  : HANG_SECONDS + 2 * shrinker->verdict.seconds;
         shrinker->limits.hook_seconds = fmin(limits->hook_seconds, HANG_HOOK_SECONDS);
-        shrinker->end_ns = in_seconds(limits->shrink_seconds / 2);
+        set_end(shrinker);
         bool ended = make_shorter_at_once(shrinker, trace);
-        shrinker->end_ns = in_seconds(limits->shrink_seconds / 2);
+        set_end(shrinker);
         /* In one process, state of an earlier trial may have hidden the fault. */
         (ended ? drop_operations : make_shorter)(shrinker);
         struct kit_verdict shortest = shrinker->verdict;
@@ -558,7 +487,7 @@ bool kit_shrink(const struct kit_target *target, const struct kit_limits *limits
         *verdict = shortest;
         copy_trace(trace, &shrinker->best, shrinker->best.count);
     }
+    free(shrinker->candidate.ops);
     child_memory_free(shrinker, sizeof *shrinker + ops_bytes);
-    free(candidate_ops);
     return repeats;
 }

@@ -9,7 +9,82 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- the text of an operation ---------------------------------------------------------------- */
+/* --- text ------------------------------------------------------------------------------------ */
+
+/* A line that is written or read: each function below does both, and returns whether the line goes
+ * on as it should. */
+struct text {
+    FILE *out;      /* NULL: it is read */
+    const char *at; /* the rest of a line that is read */
+};
+
+/* These words. */
+static bool words(struct text *text, const char *given)
+{
+    size_t length = strlen(given);
+    bool is_there = text->out != NULL || strncmp(text->at, given, length) == 0;
+    if (text->out != NULL) {
+        (void)fputs(given, text->out);
+    } else if (is_there) {
+        text->at += length;
+    }
+    return is_there;
+}
+
+/* Optional words, which are written if `wanted`; returns whether they are there. */
+static bool may_have(struct text *text, bool wanted, const char *given)
+{
+    return (text->out == NULL || wanted) && words(text, given);
+}
+
+static bool number(struct text *text, uint64_t *value, uint64_t most)
+{
+    if (text->out != NULL) {
+        return fprintf(text->out, "%" PRIu64, *value) > 0;
+    }
+    if (!isdigit((unsigned char)*text->at)) {
+        return false;
+    }
+    char *end = NULL;
+    errno = 0;
+    *value = strtoull(text->at, &end, 10);
+    text->at = end;
+    return errno == 0 && *value <= most;
+}
+
+static bool small(struct text *text, uint32_t *value, uint32_t most)
+{
+    uint64_t wide = *value;
+    bool good = number(text, &wide, most);
+    *value = (uint32_t)wide;
+    return good;
+}
+
+static bool range(struct text *text, struct kit_op *op)
+{
+    bool several = op->last != op->id;
+    bool good = small(text, &op->id, KIT_CAPACITY_MAX);
+    op->last = text->out == NULL ? op->id : op->last;
+    if (good && may_have(text, several, "-")) {
+        good = small(text, &op->last, KIT_CAPACITY_MAX) &&
+               (!may_have(text, op->every != 1, " every ") ||
+                small(text, &op->every, KIT_CAPACITY_MAX));
+    }
+    return good && op->last >= op->id && op->every > 0;
+}
+
+static bool ticks(struct text *text, bool is_deadline, int64_t *value)
+{
+    uint64_t size = *value < 0 ? (uint64_t)0 - (uint64_t)*value : (uint64_t)*value;
+    if (is_deadline && may_have(text, *value == INT64_MAX, "max")) {
+        *value = INT64_MAX;
+        return true;
+    }
+    bool is_past = is_deadline && may_have(text, *value < 0, "-");
+    bool good = number(text, &size, INT64_MAX);
+    *value = is_past ? -(int64_t)size : (int64_t)size;
+    return good;
+}
 
 /* One line for each kind, with a field after each %:
  *   i, o, r  a timer (or an index, or a capacity), another timer, a range of timers
@@ -35,113 +110,108 @@ static const char *const forms[] = {
 
 #define FORMS (sizeof forms / sizeof forms[0])
 
-static void write_range(const struct kit_op *op, FILE *stream)
+static bool field(struct text *text, char letter, struct kit_op *op)
 {
-    (void)fprintf(stream, "%" PRIu32, op->id);
-    if (op->last != op->id) {
-        (void)fprintf(stream, "-%" PRIu32, op->last);
-    }
-    if (op->last != op->id && op->every != 1) {
-        (void)fprintf(stream, " every %" PRIu32, op->every);
-    }
-}
-
-static void write_field(char field, const struct kit_op *op, FILE *stream)
-{
-    switch (field) {
+    bool good = true;
+    switch (letter) {
     case 'i':
+        good = small(text, &op->id, KIT_CAPACITY_MAX);
+        op->last = text->out == NULL ? op->id : op->last;
+        return good;
     case 'o':
-        (void)fprintf(stream, "%" PRIu32, field == 'i' ? op->id : op->other);
-        break;
+        return small(text, &op->other, KIT_CAPACITY_MAX);
     case 'r':
-        write_range(op, stream);
-        break;
+        return range(text, op);
     case 't':
     case 'd':
-        if (field == 't' && op->ticks == INT64_MAX) {
-            (void)fputs("max", stream);
-        } else {
-            (void)fprintf(stream, "%" PRId64, op->ticks);
-        }
-        break;
+        return ticks(text, letter == 't', &op->ticks);
+    case 'g': /* of one that is read: all, as kit_op_of has made it */
+        return may_have(text, op->budget == UINT64_MAX, "all") ||
+               number(text, &op->budget, UINT64_MAX);
     case 'c':
-    case 'g':
-        if (field == 'g' && op->budget == UINT64_MAX) {
-            (void)fputs("all", stream);
-        } else {
-            (void)fprintf(stream, "%" PRIu64, op->budget);
-        }
-        break;
+        return number(text, &op->budget, UINT64_MAX);
     case 's':
-        (void)fputs(op->id == 1 ? "" : "s", stream);
-        break;
+        (void)may_have(text, op->id != 1, "s");
+        return true;
     case 'u':
-        if (op->ticks > 0) {
-            (void)fprintf(stream, " up to %" PRId64 " bytes", op->ticks);
-        }
-        break;
+        return !may_have(text, op->ticks > 0, " up to ") ||
+               (ticks(text, false, &op->ticks) && words(text, " bytes"));
     case 'b':
-        if (op->budget != TL_NO_BUDGET) {
-            (void)fprintf(stream, " budget %" PRIu64, op->budget);
-        }
-        break;
+        return !may_have(text, op->budget != TL_NO_BUDGET, " budget ") ||
+               number(text, &op->budget, UINT64_MAX);
     default:
-        (void)fputs(op->always ? " always" : "", stream);
+        op->always = may_have(text, op->always, " always");
+        return true;
     }
 }
 
-static void write_op(const struct kit_op *op, FILE *stream)
+static bool operation(struct text *text, struct kit_op *op)
 {
-    for (const char *at = forms[op->kind]; *at != '\0'; at++) {
-        if (*at == '%') {
-            write_field(*++at, op, stream);
-        } else {
-            (void)fputc(*at, stream);
-        }
+    bool good = true;
+    for (const char *at = forms[op->kind]; good && *at != '\0'; at++) {
+        good = *at == '%' ? field(text, *++at, op) : words(text, (const char[]){*at, '\0'});
     }
-    (void)fputc('\n', stream);
+    return good;
 }
 
-static const char *const place_words[] = {[KIT_GUARD_CANARIES] = "",
-                                          [KIT_GUARD_PAGE_BEHIND] = " page behind",
-                                          [KIT_GUARD_PAGE_BEFORE] = " page before"};
-
-static void write_create(const struct kit_session *session, const struct tl_algo *algo,
-                         FILE *stream)
+static bool read_op(const char *line, struct kit_op *op)
 {
-    char options[512];
-    (void)tl_options_format(algo, session->options, false, options, sizeof options);
-    (void)fprintf(stream, "create capacity %" PRIu32 " now %" PRIu64 " max-delay %" PRIu64,
-                  session->capacity, session->now, session->max_delay_ticks);
-    if (session->grants != UINT64_MAX) {
-        (void)fprintf(stream, " allow %" PRIu64, session->grants);
+    bool good = false;
+    for (size_t kind = KIT_OP_ON; kind < FORMS && !good; kind++) {
+        struct text text = {.at = line};
+        *op = kit_op_of((enum kit_op_kind)kind, 0);
+        good = operation(&text, op) && *text.at == '\0';
     }
-    (void)fputs(place_words[session->place], stream);
-    (void)fputs(session->counted ? " counted" : "", stream);
-    if (session->records.lodging == KIT_LODGING_EITHER) {
-        (void)fputs(" embedded", stream);
-    } else if (session->records.lodging == KIT_LODGING_RECORDS) {
-        (void)fprintf(stream, " records %" PRIu32 " before %" PRIu32 " behind",
-                      session->records.before_bytes, session->records.behind_bytes);
+    return good;
+}
+
+/* The arguments of create up to its options; the first three are required. */
+static bool arguments(struct text *text, struct kit_session *session)
+{
+    static const char *const places[] = {"", " page behind", " page before"};
+    struct kit_records_layout *records = &session->records;
+    bool good = words(text, "create capacity ") &&
+                small(text, &session->capacity, KIT_CAPACITY_MAX) && words(text, " now ") &&
+                number(text, &session->now, TL_DEADLINE_MAX) && words(text, " max-delay ") &&
+                number(text, &session->max_delay_ticks, UINT64_MAX) &&
+                (!may_have(text, session->grants != UINT64_MAX, " allow ") ||
+                 number(text, &session->grants, UINT64_MAX));
+    enum kit_guard_place place = KIT_GUARD_PAGE_BEFORE;
+    while (place > KIT_GUARD_CANARIES && !may_have(text, session->place == place, places[place])) {
+        place--;
     }
-    (void)fprintf(stream, "%s%s\n", options[0] != '\0' ? " options " : "", options);
+    session->place = place;
+    session->counted = may_have(text, session->counted, " counted");
+    if (may_have(text, records->lodging == KIT_LODGING_EITHER, " embedded")) {
+        records->lodging = KIT_LODGING_EITHER;
+    } else if (may_have(text, records->lodging == KIT_LODGING_RECORDS, " records ")) {
+        records->lodging = KIT_LODGING_RECORDS;
+        good = good && small(text, &records->before_bytes, UINT32_MAX) && words(text, " before ") &&
+               small(text, &records->behind_bytes, UINT32_MAX) && words(text, " behind");
+    }
+    return good;
 }
 
 void kit_trace_write(const struct kit_trace *trace, const struct tl_algo *algo, FILE *stream)
 {
     /* In the text, structures are numbered in the order of their lines. */
     uint32_t numbers[KIT_INSTANCES_MAX] = {0};
-    uint32_t made = 1;
-    write_create(&trace->sessions[0], algo, stream);
-    for (size_t i = 0; i < trace->count; i++) {
-        struct kit_op op = trace->ops[i];
+    uint32_t made = 0;
+    struct text text = {.out = stream};
+    for (size_t i = 0; i <= trace->count; i++) { /* before the first, a create */
+        struct kit_op op = i > 0 ? trace->ops[i - 1] : kit_op_of(KIT_OP_CREATE, 0);
         if (op.kind == KIT_OP_CREATE) {
+            struct kit_session session = trace->sessions[op.id];
+            char options[512];
+            (void)tl_options_format(algo, session.options, false, options, sizeof options);
             numbers[op.id] = made++;
-            write_create(&trace->sessions[op.id], algo, stream);
+            (void)arguments(&text, &session);
+            (void)fprintf(stream, "%s%s", options[0] != '\0' ? " options " : "", options);
         } else {
             op.id = op.kind == KIT_OP_ON ? numbers[op.id] : op.id;
-            write_op(&op, stream);
+            (void)operation(&text, &op);
         }
+        (void)fputc('\n', stream);
     }
 }
 
@@ -156,148 +226,27 @@ void kit_trace_release(struct kit_trace *trace)
 
 #define WHY_BYTES 700u
 
-static bool skip(const char **at, const char *text)
+static bool read_create(const char *line, const struct tl_algo *algo, struct kit_session *session,
+                        char why[WHY_BYTES])
 {
-    size_t length = strlen(text);
-    bool is_there = strncmp(*at, text, length) == 0;
-    *at += is_there ? length : 0;
-    return is_there;
-}
-
-static bool read_number(const char **at, uint64_t most, uint64_t *number)
-{
-    char *end = NULL;
-    if (!isdigit((unsigned char)**at)) {
-        return false;
-    }
-    errno = 0;
-    *number = strtoull(*at, &end, 10);
-    *at = end;
-    return errno == 0 && *number <= most;
-}
-
-static bool read_small(const char **at, uint32_t *number)
-{
-    uint64_t wide = 0;
-    bool read = read_number(at, KIT_CAPACITY_MAX, &wide);
-    *number = (uint32_t)wide;
-    return read;
-}
-
-static bool read_range(const char **at, struct kit_op *op)
-{
-    bool read = read_small(at, &op->id);
-    op->last = op->id;
-    if (read && skip(at, "-")) {
-        read = read_small(at, &op->last) && (!skip(at, " every ") || read_small(at, &op->every));
-    }
-    return read && op->last >= op->id && op->every > 0;
-}
-
-static bool read_ticks(const char **at, bool is_deadline, int64_t *ticks)
-{
-    uint64_t number = INT64_MAX;
-    bool is_past = is_deadline && skip(at, "-");
-    bool read = (is_deadline && skip(at, "max")) || read_number(at, INT64_MAX, &number);
-    *ticks = is_past ? -(int64_t)number : (int64_t)number;
-    return read;
-}
-
-static bool read_field(char field, const char **at, struct kit_op *op)
-{
-    bool read = true;
-    switch (field) {
-    case 'i':
-        read = read_small(at, &op->id);
-        op->last = op->id;
-        return read;
-    case 'o':
-        return read_small(at, &op->other);
-    case 'r':
-        return read_range(at, op);
-    case 't':
-    case 'd':
-        return read_ticks(at, field == 't', &op->ticks);
-    case 'c':
-        return read_number(at, UINT64_MAX, &op->budget);
-    case 'g': /* as kit_op_of has made it: all */
-        return skip(at, "all") || read_number(at, UINT64_MAX, &op->budget);
-    case 's':
-        (void)skip(at, "s");
-        return true;
-    case 'u':
-        return !skip(at, " up to ") || (read_ticks(at, false, &op->ticks) && skip(at, " bytes"));
-    case 'b':
-        return !skip(at, " budget ") || read_number(at, UINT64_MAX, &op->budget);
-    default:
-        op->always = skip(at, " always");
-        return true;
-    }
-}
-
-static bool read_op(const char *line, struct kit_op *op)
-{
-    bool read = false;
-    for (size_t kind = KIT_OP_ON; kind < FORMS && !read; kind++) {
-        const char *at = line;
-        read = true;
-        *op = kit_op_of((enum kit_op_kind)kind, 0);
-        for (const char *form = forms[kind]; read && *form != '\0'; form++) {
-            read = *form == '%' ? read_field(*++form, &at, op) : *at++ == *form;
-        }
-        read = read && *at == '\0';
-    }
-    return read;
-}
-
-/* Reads the layout of records, if there is one. */
-static bool read_records(const char **at, struct kit_session *session, char why[WHY_BYTES])
-{
-    struct kit_records_layout *records = &session->records;
-    int used = 0;
-    if (skip(at, " embedded")) {
-        records->lodging = KIT_LODGING_EITHER;
-    } else if (sscanf(*at, " records %" SCNu32 " before %" SCNu32 " behind%n",
-                      &records->before_bytes, &records->behind_bytes, &used) == 2) {
-        records->lodging = KIT_LODGING_RECORDS;
-        *at += used; /* 0 if the last word is missing: then the line has too much text */
-    }
-    uint32_t most = records->before_bytes > records->behind_bytes ? records->before_bytes
-                                                                  : records->behind_bytes;
-    if (records->lodging != KIT_LODGING_OWN && session->counted) {
+    const struct kit_records_layout *records = &session->records;
+    struct text text = {.at = line};
+    session->grants = UINT64_MAX;
+    bool good = arguments(&text, session) && (words(&text, " options ") || *text.at == '\0');
+    if (!good) {
+        (void)snprintf(why, WHY_BYTES, "expected 'create capacity N now N max-delay N'");
+    } else if (records->lodging != KIT_LODGING_OWN && session->counted) {
         (void)snprintf(why, WHY_BYTES, "the build with counters takes no records");
-        return false;
-    }
-    if ((records->before_bytes | records->behind_bytes) % TL_EMBEDDED_ALIGN != 0 ||
-        most > KIT_RECORD_MAX) {
+        good = false;
+    } else if ((records->before_bytes | records->behind_bytes) % TL_EMBEDDED_ALIGN != 0 ||
+               records->before_bytes > KIT_RECORD_MAX || records->behind_bytes > KIT_RECORD_MAX) {
         (void)snprintf(
             why, WHY_BYTES,
             "the bytes before and after a timer in a record are multiples of %u, up to %" PRIu32,
             TL_EMBEDDED_ALIGN, KIT_RECORD_MAX);
-        return false;
+        good = false;
     }
-    return true;
-}
-
-static bool read_create(const char *line, const struct tl_algo *algo, struct kit_session *session,
-                        char why[WHY_BYTES])
-{
-    const char *at = line;
-    (void)snprintf(why, WHY_BYTES, "expected 'create capacity N now N max-delay N'");
-    session->grants = UINT64_MAX;
-    if (!skip(&at, "create capacity ") || !read_small(&at, &session->capacity) ||
-        !skip(&at, " now ") || !read_number(&at, TL_DEADLINE_MAX, &session->now) ||
-        !skip(&at, " max-delay ") || !read_number(&at, UINT64_MAX, &session->max_delay_ticks) ||
-        (skip(&at, " allow ") && !read_number(&at, UINT64_MAX, &session->grants))) {
-        return false;
-    }
-    session->place = KIT_GUARD_PAGE_BEFORE;
-    while (session->place > KIT_GUARD_CANARIES && !skip(&at, place_words[session->place])) {
-        session->place--;
-    }
-    session->counted = skip(&at, " counted");
-    return read_records(&at, session, why) && (skip(&at, " options ") || *at == '\0') &&
-           tl_options_parse(algo, at, session->options, why, WHY_BYTES) == TL_OK;
+    return good && tl_options_parse(algo, text.at, session->options, why, WHY_BYTES) == TL_OK;
 }
 
 /* Adds the operation of a line that is not empty. */
@@ -388,6 +337,14 @@ size_t kit_op_timers(const struct kit_op *op)
 {
     bool reacts = op->kind == KIT_OP_WHEN_START || op->kind == KIT_OP_WHEN_STOP;
     return reacts ? 2 : op->kind == KIT_OP_START || op->kind == KIT_OP_STOP;
+}
+
+struct kit_op kit_op_taken_out(const struct kit_op *op)
+{
+    struct kit_op plain =
+        kit_op_of(op->kind == KIT_OP_WHEN_STOP ? KIT_OP_STOP : KIT_OP_START, op->other);
+    plain.ticks = op->ticks;
+    return plain;
 }
 
 struct kit_place kit_place_first(const struct kit_trace *trace)
@@ -513,4 +470,82 @@ void kit_trace_fold(struct kit_trace *trace)
 {
     fold_ranges(trace);
     fold_repetitions(trace);
+}
+
+/* --- the log --------------------------------------------------------------------------------- */
+
+static void append(struct kit_log *log, struct kit_op op)
+{
+    if (log->count < KIT_OPS_MAX) {
+        log->ops[log->count++] = op;
+    } else {
+        log->cut = true;
+    }
+}
+
+uint32_t kit_log_create(struct kit_log *log, const struct kit_session *session)
+{
+    if (log->alive == 0) {
+        memset(log, 0, offsetof(struct kit_log, ops));
+    }
+    log->alive++;
+    if (log->session_count == KIT_INSTANCES_MAX) {
+        log->cut = true;
+        return KIT_NO_INSTANCE;
+    }
+    uint32_t instance = log->session_count++;
+    log->sessions[instance] = *session;
+    if (instance > 0) {
+        append(log, kit_op_of(KIT_OP_CREATE, instance));
+    }
+    log->current = instance;
+    return instance;
+}
+
+void kit_log_op(struct kit_log *log, uint32_t instance, struct kit_op op)
+{
+    if (instance == KIT_NO_INSTANCE) {
+        return;
+    }
+    if (op.kind == KIT_OP_ADVANCE) {
+        log->under_way[instance].kind = KIT_OP_CREATE;
+    }
+    if (instance != log->current) {
+        append(log, kit_op_of(KIT_OP_ON, instance));
+        log->current = instance;
+    }
+    append(log, op);
+}
+
+void kit_log_advance(struct kit_log *log, uint32_t instance, struct kit_op op)
+{
+    if (instance != KIT_NO_INSTANCE) {
+        log->under_way[instance] = op;
+    }
+}
+
+void kit_log_trace(const struct kit_log *log, struct kit_trace *trace)
+{
+    *trace = (struct kit_trace){.ops = NULL};
+    /* A structure may have written to it. */
+    if (log->session_count > KIT_INSTANCES_MAX || log->count > KIT_OPS_MAX) {
+        return;
+    }
+    trace->session_count = log->session_count;
+    memcpy(trace->sessions, log->sessions, sizeof trace->sessions);
+    if (log->cut || log->session_count == 0) {
+        return;
+    }
+    trace->ops = memory_new(log->count + 2 * (size_t)KIT_INSTANCES_MAX, sizeof *trace->ops);
+    memcpy(trace->ops, log->ops, log->count * sizeof *trace->ops);
+    trace->count = log->count;
+    uint32_t current = log->current;
+    for (uint32_t i = 0; i < log->session_count; i++) {
+        if (log->under_way[i].kind == KIT_OP_ADVANCE) {
+            trace->ops[trace->count] = kit_op_of(KIT_OP_ON, i);
+            trace->count += i != current;
+            trace->ops[trace->count++] = log->under_way[i];
+            current = i;
+        }
+    }
 }

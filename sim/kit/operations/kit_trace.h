@@ -124,6 +124,9 @@ struct kit_op kit_op_of(enum kit_op_kind kind, uint32_t id);
 /* Return how many timers it names: 1 for a range, 2 for an action of a callback. */
 size_t kit_op_timers(const struct kit_op *op);
 
+/* Return the action of a callback as an operation of its own. */
+struct kit_op kit_op_taken_out(const struct kit_op *op);
+
 /* A position in a trace: the current structure, and the capacity of each. */
 struct kit_place {
     uint32_t current;
@@ -152,5 +155,39 @@ bool kit_trace_read(struct kit_trace *trace, const struct tl_algo *algo, FILE *s
 
 /* Free the operations of a trace. Harmless on a zeroed one. */
 void kit_trace_release(struct kit_trace *trace);
+
+/* --- the log --------------------------------------------------------------------------------- */
+
+#define KIT_NO_INSTANCE UINT32_MAX
+
+/* The operations so far, in memory that outlives the process, so that they can be printed, replayed
+ * and made shorter after any end of the process. All zero is an empty log.
+ *
+ * An operation of a callback is logged as `when ID fires ...` before the advance that calls it; a
+ * timer fires at most once in an advance, so the meaning is the same. */
+struct kit_log {
+    struct kit_session sessions[KIT_INSTANCES_MAX];
+    uint32_t session_count;
+    uint32_t alive;   /* structures that are not destroyed; for the caller to reduce */
+    uint32_t current; /* the instance of the last operation */
+    bool cut;         /* the log is incomplete */
+    struct kit_op under_way[KIT_INSTANCES_MAX]; /* an advance; of another kind: none */
+    uint32_t count;
+    struct kit_op ops[KIT_OPS_MAX]; /* last: not cleared between runs */
+};
+
+/* Log a create. If no other structure is alive, the log is emptied first. Return the instance,
+ * KIT_NO_INSTANCE if there are too many. */
+uint32_t kit_log_create(struct kit_log *log, const struct kit_session *session);
+
+/* Log an operation that is about to be executed, or an advance that has ended. */
+void kit_log_op(struct kit_log *log, uint32_t instance, struct kit_op op);
+
+/* Note the advance that begins. Operations until its end belong to its callbacks. */
+void kit_log_advance(struct kit_log *log, uint32_t instance, struct kit_op op);
+
+/* Make a trace of the log, with the advances that did not return; empty if the log is incomplete.
+ * To be released. */
+void kit_log_trace(const struct kit_log *log, struct kit_trace *trace);
 
 #endif
