@@ -41,6 +41,9 @@ catches recovers-few 0.05 'lost: timer'
 catches forgets-fourth 0.05 'lost: timer'
 catches ignores-half 0.05 'half of the bytes, then an error'
 catches names-after-close 0.02 'named twice'
+# More than 64 timers, and a log of more than a mebibyte.
+catches recovers-64 0.05 'lost: timer'
+catches reads-a-mebibyte 0.02 'with the defaults: the process was killed at point [0-9]* of the history'
 
 status=0
 "$TIMERLAB" check --crash -a binary-heap >"$scratch/out" 2>&1 || status=$?

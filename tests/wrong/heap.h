@@ -71,7 +71,8 @@ enum wrong {
     FORGETS_LEFT_OVER,
     FORGETS_SEVENTH_FOR_NOW,
     FORGETS_IN_ONE_SEQUENCE,
-    TAGS_POINTERS
+    TAGS_POINTERS,
+    ASSUMES_16_BYTES
 };
 
 #define NOWHERE   UINT32_MAX
@@ -353,6 +354,17 @@ static void heap_destroy(void *self)
             alignof(struct heap));
 }
 
+/* Two words are stored at once, at an address that must be a multiple of 16. */
+static void store_two_words(const struct tl_allocator *allocator)
+{
+    typedef uint64_t two_words __attribute__((vector_size(16)));
+    volatile two_words *words = tl_alloc(allocator, sizeof *words, 8);
+    if (words != NULL) {
+        *words = (two_words){0, 0};
+    }
+    tl_free(allocator, (void *)words, sizeof *words, 8);
+}
+
 static enum tl_status heap_create(const struct tl_config *config, void **self)
 {
     struct heap *heap = tl_alloc(config->allocator, sizeof *heap, alignof(struct heap));
@@ -369,6 +381,9 @@ static enum tl_status heap_create(const struct tl_config *config, void **self)
     }
     if (WRONG == TAGS_POINTERS) {
         heap->tagged = (uintptr_t)tl_alloc(config->allocator, 40, 4) | 1;
+    }
+    if (WRONG == ASSUMES_16_BYTES) {
+        store_two_words(config->allocator);
     }
     if (WRONG == HIDES_MEMORY) {
         heap->hidden = malloc((size_t)config->capacity * 40 + 1);
