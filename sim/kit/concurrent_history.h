@@ -70,8 +70,8 @@ void play_stop(struct play *play, unsigned thread, uint32_t id);
 void play_advance(struct play *play, unsigned thread, uint64_t now);
 void play_next(struct play *play, unsigned thread);
 
-/* Judge the history so far and begin another one. No timer may be pending. Of a timer with more than
- * 64 calls nothing is said. `what` describes the run in the message of a fault, which ends the
+/* Judge the history so far and begin another one. No timer may be pending. Timers with more
+ * than 64 calls are not judged. `what` describes the run in the message of a fault, which ends the
  * case. */
 void play_judge(struct play *play, const char *what);
 

@@ -27,12 +27,10 @@ struct link {
 struct walk {
     struct kit_subject *subject;
     uint32_t *sightings; /* of each timer, by id */
-    struct tl_part part;
+    struct tl_part part; /* without a name: none yet */
     char part_name[48];
-    bool has_part;
-    bool has_cell;
-    struct tl_cell cell;
-    uint64_t cells; /* of the part so far */
+    uint64_t cells;      /* of the part so far */
+    struct tl_cell cell; /* the last one */
     uint64_t hands;
     struct link *links; /* the cells */
     size_t room;
@@ -60,35 +58,25 @@ static int by_index(const void *left, const void *right)
     return (a->index > b->index) - (a->index < b->index);
 }
 
-/* The indices of cells are unique; a wheel shows all of its slots. */
-static void check_indices(struct walk *walk)
-{
-    if (!walk->sorted) {
-        qsort(walk->links, (size_t)walk->cells, sizeof *walk->links, by_index);
-    }
-    for (uint64_t i = 0; i < walk->cells; i++) {
-        uint64_t index = walk->links[i].index;
-        if (i > 0 && index == walk->links[i - 1].index) {
-            walk_fail(walk, "two cells %" PRIu64 " in `%s`", index, walk->part_name);
-        }
-        if (walk->part.form == TL_FORM_WHEEL && index != i) {
-            walk_fail(walk, "cell %" PRIu64 " of the wheel `%s`, and no cell %" PRIu64, index,
-                      walk->part_name, i);
-        }
-    }
-}
-
-/* In a tree, each cell but the roots has a parent that is shown; in other parts, none has. */
-static void check_parents(const struct walk *walk)
+/* The indices of cells are unique; a wheel shows all of its slots. In a tree, each cell but the roots
+ * has a parent that is shown; in other parts, none has. */
+static void check_cells(const struct walk *walk)
 {
     bool has_root = walk->cells == 0;
     for (uint64_t i = 0; i < walk->cells; i++) {
         struct link link = walk->links[i];
+        struct link parent = {.index = link.parent};
+        if (i > 0 && link.index == walk->links[i - 1].index) {
+            walk_fail(walk, "two cells %" PRIu64 " in `%s`", link.index, walk->part_name);
+        }
+        if (walk->part.form == TL_FORM_WHEEL && link.index != i) {
+            walk_fail(walk, "cell %" PRIu64 " of the wheel `%s`, and no cell %" PRIu64, link.index,
+                      walk->part_name, i);
+        }
         has_root = has_root || link.parent == TL_NEVER;
         if (link.parent == TL_NEVER) {
             continue;
         }
-        struct link parent = {.index = link.parent};
         bool is_shown =
             bsearch(&parent, walk->links, (size_t)walk->cells, sizeof parent, by_index) != NULL;
         if (walk->part.form != TL_FORM_TREE || link.parent == link.index || !is_shown) {
@@ -106,15 +94,17 @@ static void check_parents(const struct walk *walk)
 
 static void end_part(struct walk *walk)
 {
-    if (!walk->has_part) {
+    if (walk->part.name == NULL) {
         return;
     }
     if (walk->part.form == TL_FORM_WHEEL && (walk->cells == 0 || walk->hands > 1)) {
         walk_fail(walk, "a wheel `%s` with %s", walk->part_name,
                   walk->cells == 0 ? "no cells" : "more than one hand");
     }
-    check_indices(walk);
-    check_parents(walk);
+    if (!walk->sorted) {
+        qsort(walk->links, (size_t)walk->cells, sizeof *walk->links, by_index);
+    }
+    check_cells(walk);
 }
 
 static void see_part(void *ctx, const struct tl_part *part)
@@ -126,8 +116,6 @@ static void see_part(void *ctx, const struct tl_part *part)
     }
     walk->part = *part;
     (void)snprintf(walk->part_name, sizeof walk->part_name, "%s", part->name);
-    walk->has_part = true;
-    walk->has_cell = false;
     walk->cells = 0;
     walk->sorted = true;
     walk->hands = 0;
@@ -144,7 +132,7 @@ static void keep_link(struct walk *walk, const struct tl_cell *cell)
 static void see_cell(void *ctx, const struct tl_cell *cell)
 {
     struct walk *walk = ctx;
-    if (!walk->has_part) {
+    if (walk->part.name == NULL) {
         walk_fail(walk, "cell %" PRIu64 " before any part", cell->index);
     }
     keep_link(walk, cell);
@@ -155,7 +143,6 @@ static void see_cell(void *ctx, const struct tl_cell *cell)
                   cell->index, walk->part_name, cell->from, cell->to);
     }
     walk->cell = *cell;
-    walk->has_cell = true;
     walk->cells++;
     walk->hands += (cell->marks & TL_MARK_HAND) != 0;
 }
@@ -190,7 +177,7 @@ static void see_timer(void *ctx, const struct tl_held *held)
 {
     struct walk *walk = ctx;
     struct kit_subject *subject = walk->subject;
-    if (!walk->has_cell || held->id >= subject->capacity) {
+    if (walk->cells == 0 || held->id >= subject->capacity) {
         walk_fail(walk, "timer %" PRIu32 " %s", held->id,
                   held->id >= subject->capacity ? "of no such id" : "before any cell of its part");
     }

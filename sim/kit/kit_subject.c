@@ -311,20 +311,15 @@ enum kit_opened subject_create(struct kit_subject *subject, uint32_t capacity, u
                  tl_status_name(status), subject->guard.bytes, subject->guard.blocks);
     }
     bool starved = subject->guard.refused != refused;
-    if (status == TL_ERR_UNAVAILABLE || status == TL_ERR_OPTION ||
-        (status == TL_ERR_NOMEM && starved)) {
-        subject->witness->log.alive--;
+    if (status != TL_ERR_UNAVAILABLE && status != TL_ERR_OPTION &&
+        (status != TL_ERR_NOMEM || !starved)) {
+        kit_fail(subject->witness, FAULT_STATUS, "create for %" PRIu32 " timers returned %s%s",
+                 capacity, tl_status_name(status),
+                 starved ? ", where memory was refused" : ", where nothing was refused");
     }
-    if (status == TL_ERR_UNAVAILABLE) {
-        subject->witness->unavailable = true;
-        return KIT_UNAVAILABLE;
-    }
-    if (status == TL_ERR_OPTION || (status == TL_ERR_NOMEM && starved)) {
-        return KIT_REFUSED;
-    }
-    kit_fail(subject->witness, FAULT_STATUS, "create for %" PRIu32 " timers returned %s%s",
-             capacity, tl_status_name(status),
-             starved ? ", where memory was refused" : ", where nothing was refused");
+    subject->witness->log.alive--;
+    subject->witness->unavailable |= status == TL_ERR_UNAVAILABLE;
+    return status == TL_ERR_UNAVAILABLE ? KIT_UNAVAILABLE : KIT_REFUSED;
 }
 
 void subject_discard(struct kit_subject *subject)

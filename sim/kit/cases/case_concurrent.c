@@ -13,7 +13,6 @@
  * Both are bounded by their work, not by time: a busy machine does the same more slowly.
  */
 #include "clock.h"
-#include "concurrent_break.h"
 #include "concurrent_history.h"
 #include "kit_cases.h"
 #include "kit_script.h"

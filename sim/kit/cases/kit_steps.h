@@ -39,4 +39,25 @@ const struct tl_algo *kit_steps_watch(const struct tl_algo *structure,
 /* Return the innermost call under way in this thread; NULL: none. */
 const struct kit_call *kit_steps_call(void);
 
+/* --- a breakpoint ---------------------------------------------------------------------------- */
+
+/* Single-stepping to an instruction that was seen before takes a hundred times as long as a
+ * breakpoint there. */
+
+/* Return whether the instruction at which a thread is stopped may access memory other than the
+ * thread's stack: only there can another thread make a difference. `context` is that of the call.
+ * Unknown instructions count as accesses. */
+bool break_is_access(const void *context);
+
+/* Return whether breakpoints can be set here, after a call of kit_steps_watch. */
+bool break_open(void);
+
+/* Set the breakpoint: `reached` is called, in a signal handler, by the thread that is about to
+ * execute the instruction at `address` after `passes` times. Then the breakpoint is removed. There
+ * is one at a time, and one thread at a time may execute the code. */
+void break_set(const void *address, unsigned passes, void (*reached)(void));
+
+/* Remove it, if it is still set. */
+void break_remove(void);
+
 #endif

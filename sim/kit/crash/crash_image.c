@@ -15,7 +15,7 @@
 #define CALLS_MOST (1u << 17)
 
 struct call {
-    struct shim_call shim; /* what it points to is in the trace */
+    struct shim_call shim; /* its data and names are in the trace */
     struct crash_moment moment;
 };
 

@@ -228,28 +228,27 @@ static mode_t mode_of(int flags, va_list arguments)
     return (flags & (O_CREAT | O_TMPFILE)) != 0 ? (mode_t)va_arg(arguments, unsigned) : 0;
 }
 
-#define OPEN_LIKE(name)                                                                            \
-    int name(const char *path, int flags, ...)                                                     \
-    {                                                                                              \
-        va_list arguments;                                                                         \
-        va_start(arguments, flags);                                                                \
-        mode_t mode = mode_of(flags, arguments);                                                   \
-        va_end(arguments);                                                                         \
-        return open_seen(AT_FDCWD, path, flags, mode);                                             \
-    }
-#define OPENAT_LIKE(name)                                                                          \
-    int name(int folder, const char *path, int flags, ...)                                         \
-    {                                                                                              \
-        va_list arguments;                                                                         \
-        va_start(arguments, flags);                                                                \
-        mode_t mode = mode_of(flags, arguments);                                                   \
-        va_end(arguments);                                                                         \
-        return open_seen(folder, path, flags, mode);                                               \
-    }
-OPEN_LIKE(open)
-OPEN_LIKE(open64)
-OPENAT_LIKE(openat)
-OPENAT_LIKE(openat64)
+int open(const char *path, int flags, ...)
+{
+    va_list arguments;
+    va_start(arguments, flags);
+    mode_t mode = mode_of(flags, arguments);
+    va_end(arguments);
+    return open_seen(AT_FDCWD, path, flags, mode);
+}
+
+int open64(const char *path, int flags, ...) ALSO(open);
+
+int openat(int folder, const char *path, int flags, ...)
+{
+    va_list arguments;
+    va_start(arguments, flags);
+    mode_t mode = mode_of(flags, arguments);
+    va_end(arguments);
+    return open_seen(folder, path, flags, mode);
+}
+
+int openat64(int folder, const char *path, int flags, ...) ALSO(openat);
 
 int renameat(int from_folder, const char *from, int to_folder, const char *to)
 {

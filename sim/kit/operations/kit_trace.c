@@ -145,10 +145,10 @@ static bool field(struct text *text, char letter, struct kit_op *op)
     }
 }
 
-static bool operation(struct text *text, struct kit_op *op)
+static bool text_line(struct text *text, const char *form, struct kit_op *op)
 {
     bool good = true;
-    for (const char *at = forms[op->kind]; good && *at != '\0'; at++) {
+    for (const char *at = form; good && *at != '\0'; at++) {
         good = *at == '%' ? field(text, *++at, op) : words(text, (const char[]){*at, '\0'});
     }
     return good;
@@ -160,7 +160,7 @@ static bool read_op(const char *line, struct kit_op *op)
     for (size_t kind = KIT_OP_ON; kind < FORMS && !good; kind++) {
         struct text text = {.at = line};
         *op = kit_op_of((enum kit_op_kind)kind, 0);
-        good = operation(&text, op) && *text.at == '\0';
+        good = text_line(&text, forms[kind], op) && *text.at == '\0';
     }
     return good;
 }
@@ -184,10 +184,11 @@ static bool arguments(struct text *text, struct kit_session *session)
     session->counted = may_have(text, session->counted, " counted");
     if (may_have(text, records->lodging == KIT_LODGING_EITHER, " embedded")) {
         records->lodging = KIT_LODGING_EITHER;
-    } else if (may_have(text, records->lodging == KIT_LODGING_RECORDS, " records ")) {
-        records->lodging = KIT_LODGING_RECORDS;
-        good = good && small(text, &records->before_bytes, UINT32_MAX) && words(text, " before ") &&
-               small(text, &records->behind_bytes, UINT32_MAX) && words(text, " behind");
+    } else if (records->lodging == KIT_LODGING_RECORDS ||
+               (text->out == NULL && strncmp(text->at, " records", 8) == 0)) {
+        struct kit_op sides = {.id = records->before_bytes, .other = records->behind_bytes};
+        good = good && text_line(text, " records %i before %o behind", &sides);
+        *records = (struct kit_records_layout){KIT_LODGING_RECORDS, sides.id, sides.other};
     }
     return good;
 }
@@ -209,7 +210,7 @@ void kit_trace_write(const struct kit_trace *trace, const struct tl_algo *algo, 
             (void)fprintf(stream, "%s%s", options[0] != '\0' ? " options " : "", options);
         } else {
             op.id = op.kind == KIT_OP_ON ? numbers[op.id] : op.id;
-            (void)operation(&text, &op);
+            (void)text_line(&text, forms[op.kind], &op);
         }
         (void)fputc('\n', stream);
     }
