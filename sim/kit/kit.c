@@ -75,8 +75,10 @@ static bool create_one(void *ctx, void *result, struct error *error)
 uint64_t kit_instance_bytes(const struct kit_target *target)
 {
     struct kit_target asked = *target;
-    const struct child_request request = {
-        .run = create_one, .ctx = &asked, .result_bytes = sizeof(uint64_t), .timeout_seconds = 10};
+    const struct child_request request = {.run = create_one,
+                                          .ctx = &asked,
+                                          .result_bytes = sizeof(uint64_t),
+                                          .processor_seconds = 10};
     struct child_outcome outcome;
     struct error error;
     uint64_t bytes = 0;
