@@ -735,6 +735,7 @@ static bool try_kills(struct crash_life *life, struct error *error)
         uint64_t seed = is_long ? random_bits(&random) : plan->seed;
         uint64_t at = is_long ? 1 + random_bits(&random) % (4 * (uint64_t)plan->steps) : k + 1;
         uint32_t more = is_long ? (uint32_t)random_bits(&random) % (TIMERS - FEW_TIMERS + 1) : 0;
+        more = is_long && k % 2 == 0 ? TIMERS - FEW_TIMERS : more;
         if (is_long && plan->steps != CRASH_STEPS) { /* an operation has about two points */
             at = plan->steps + at / 4;
             more = 0;
