@@ -224,17 +224,7 @@ gen_simulate(struct gen_model *model, uint64_t end,
         const uint32_t *numbers;
         size_t count;
         gen_ring_take(&model->ring, &numbers, &count);
-        /* The numbers are known ahead, the records are anywhere in memory: prefetch them. */
-        enum { AHEAD = 12, LINE = 64 };
-        const char *records = model->records;
         for (size_t i = 0; i < count; i++) {
-            if (i + AHEAD < count) {
-                const char *record = records + numbers[i + AHEAD] * model->record_bytes;
-                __builtin_prefetch(record, 1);
-                if (model->record_bytes > LINE / 2) {
-                    __builtin_prefetch(record + model->record_bytes - 1, 1);
-                }
-            }
             gen_from_outside(model);
             visit(model, now, numbers[i]);
         }

@@ -51,39 +51,14 @@ static void add_near(struct gen_ring *ring, uint64_t tick, uint32_t number)
     block->numbers[block->count++] = number;
 }
 
-static void add_far(struct gen_ring *ring, const struct gen_ring_entry *entry)
-{
-    MEMORY_REACH(ring->far, ring->far_capacity, ring->far_count);
-    ring->far[ring->far_count++] = *entry;
-}
-
-/* File the batch, in its order. */
-static void file_batch(struct gen_ring *ring)
-{
-    for (size_t i = 0; i < ring->batch_count; i++) {
-        uint32_t head = ring->heads[ring->batch[i].tick & (ring->size - 1)];
-        if (head != NO_BLOCK) {
-            __builtin_prefetch(&ring->blocks[head], 1);
-        }
-    }
-    for (size_t i = 0; i < ring->batch_count; i++) {
-        const struct gen_ring_entry *entry = &ring->batch[i];
-        if (entry->tick - ring->now < ring->size) {
-            add_near(ring, entry->tick, entry->number);
-        } else {
-            add_far(ring, entry);
-        }
-    }
-    ring->batch_count = 0;
-}
-
 void gen_ring_add(struct gen_ring *ring, uint64_t tick, uint32_t number)
 {
-    if (ring->batch_count == GEN_RING_BATCH) {
-        file_batch(ring);
+    if (tick - ring->now < ring->size) {
+        add_near(ring, tick, number);
+    } else {
+        MEMORY_REACH(ring->far, ring->far_capacity, ring->far_count);
+        ring->far[ring->far_count++] = (struct gen_ring_entry){.tick = tick, .number = number};
     }
-    __builtin_prefetch(&ring->heads[tick & (ring->size - 1)], 1);
-    ring->batch[ring->batch_count++] = (struct gen_ring_entry){.tick = tick, .number = number};
 }
 
 /* File the entries that have come within reach. */
@@ -103,7 +78,6 @@ static void bring_near(struct gen_ring *ring)
 
 void gen_ring_take(struct gen_ring *ring, const uint32_t **numbers, size_t *count)
 {
-    file_batch(ring);
     if (ring->now % (ring->size / 2) == 0) {
         bring_near(ring);
     }

@@ -25,9 +25,6 @@ struct gen_ring_entry {
     uint32_t number;
 };
 
-/* Additions are collected and filed together, so that their cache misses overlap. */
-#define GEN_RING_BATCH 32u
-
 /* Treat as opaque. */
 struct gen_ring {
     uint64_t now; /* the next tick to be taken */
@@ -37,8 +34,6 @@ struct gen_ring {
     size_t block_count;
     size_t block_capacity;
     uint32_t free_block;
-    struct gen_ring_entry batch[GEN_RING_BATCH];
-    size_t batch_count;
     struct gen_ring_entry *far;
     size_t far_count;
     size_t far_capacity;
