@@ -4,7 +4,6 @@
 #include "command_drive.h"
 #include "command_ranks.h"
 #include "context.h"
-#include "latency_report.h"
 #include "memory.h"
 #include "outfolder.h"
 #include "progress.h"

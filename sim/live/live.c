@@ -296,7 +296,7 @@ bool live_run(const struct live_plan *plan, const struct live_clock *clock,
     if (plan->ready != NULL) {
         plan->ready(plan->ready_ctx);
     }
-    run.service = service_open(&plan->callbacks, plan->tick_ns, UINT64_MAX);
+    run.service = service_open(&plan->callbacks, plan->tick_ns);
     bool done = drive(&run) || error_set(error, "the kernel's timers failed");
     service_close(run.service);
     run.service = NULL;

@@ -178,13 +178,13 @@ static bool is_in(const struct drive_pause *pause, uint64_t tick, uint64_t *left
     return into < pause->ticks;
 }
 
-uint64_t drive_awake(const struct replay_drive *drive, uint64_t end_tick, uint64_t tick)
+uint64_t drive_awake(const struct replay_drive *drive, uint64_t tick)
 {
     /* Another pause may follow, also one of those already checked. */
-    for (size_t i = 0; i < drive->pause_count && tick < end_tick;) {
+    for (size_t i = 0; i < drive->pause_count && tick < drive->end_tick;) {
         uint64_t left;
         if (is_in(&drive->pauses[i], tick, &left)) {
-            tick = left < end_tick - tick ? tick + left : end_tick;
+            tick = left < drive->end_tick - tick ? tick + left : drive->end_tick;
             i = 0;
         } else {
             i++;
@@ -193,25 +193,25 @@ uint64_t drive_awake(const struct replay_drive *drive, uint64_t end_tick, uint64
     return tick;
 }
 
-uint64_t drive_chance(const struct replay_drive *drive, uint64_t end_tick, uint64_t tick)
+uint64_t drive_chance(const struct replay_drive *drive, uint64_t tick)
 {
     if (drive->kind != DRIVE_POLL || drive->poll_ticks <= 1) {
-        return drive_awake(drive, end_tick, tick);
+        return drive_awake(drive, tick);
     }
     /* The last poll may have been postponed to this tick or later. */
     uint64_t past = tick % drive->poll_ticks;
-    uint64_t last = drive_awake(drive, end_tick, tick - past);
+    uint64_t last = drive_awake(drive, tick - past);
     if (last >= tick || past == 0) {
         return last;
     }
     uint64_t to_next = drive->poll_ticks - past;
-    return to_next > UINT64_MAX - tick ? UINT64_MAX : drive_awake(drive, end_tick, tick + to_next);
+    return to_next > UINT64_MAX - tick ? UINT64_MAX : drive_awake(drive, tick + to_next);
 }
 
-bool drive_loses(const struct replay_drive *drive, uint64_t end_tick, uint64_t tick)
+bool drive_loses(const struct replay_drive *drive, uint64_t tick)
 {
     bool loses = false;
-    for (size_t i = 0; i < drive->pause_count && tick < end_tick && !loses; i++) {
+    for (size_t i = 0; i < drive->pause_count && tick < drive->end_tick && !loses; i++) {
         uint64_t left;
         loses = drive->pauses[i].asleep && is_in(&drive->pauses[i], tick, &left);
     }
@@ -254,7 +254,7 @@ static void draw_exponential(uint64_t *sums_ns, uint64_t mean_ns)
     }
 }
 
-struct service *service_open(const struct replay_drive *drive, uint64_t tick_ns, uint64_t end_tick)
+struct service *service_open(const struct replay_drive *drive, uint64_t tick_ns)
 {
     if (drive->service_ns == 0) {
         return NULL;
@@ -262,7 +262,7 @@ struct service *service_open(const struct replay_drive *drive, uint64_t tick_ns,
     uint64_t period = drive->service_varies ? DRAWS : 1;
     struct service *service =
         memory_bytes(sizeof *service + (size_t)(period + 1) * sizeof service->sums_ns[0]);
-    *service = (struct service){.tick_ns = tick_ns, .end_tick = end_tick, .period = period};
+    *service = (struct service){.tick_ns = tick_ns, .end_tick = drive->end_tick, .period = period};
     service->sums_ns[0] = 0;
     service->sums_ns[1] = drive->service_ns;
     if (drive->service_varies) {
@@ -324,22 +324,21 @@ uint64_t service_free(const struct service *service)
 }
 
 uint64_t service_chance(const struct service *service, const struct replay_drive *drive,
-                        uint64_t end_tick, uint64_t tick)
+                        uint64_t tick)
 {
     if (service == NULL) {
-        return drive_chance(drive, end_tick, tick);
+        return drive_chance(drive, tick);
     }
     if (tick <= service->round) {
         return service->round;
     }
     uint64_t first = service_free(service);
     if (tick > first) {
-        return drive_chance(drive, end_tick, tick);
+        return drive_chance(drive, tick);
     }
     /* A poll missed while the loop was busy is made when it is free. */
-    uint64_t missed = drive_chance(drive, end_tick, service->round + 1);
-    return missed <= first ? drive_awake(drive, end_tick, first)
-                           : drive_chance(drive, end_tick, first);
+    uint64_t missed = drive_chance(drive, service->round + 1);
+    return missed <= first ? drive_awake(drive, first) : drive_chance(drive, first);
 }
 
 uint64_t service_applies(const struct service *service, uint64_t tick)

@@ -48,6 +48,9 @@ struct replay_drive {
     size_t pause_count;
     uint64_t service_ns; /* of each callback; 0: they take no time */
     bool service_varies; /* exponentially distributed with that mean */
+    uint64_t
+        end_tick; /* of the trace: then all pauses end, and a round begins even if a callback is
+                            running */
 };
 
 /* Read the value of `name`, an option or a knob, into a policy. False with `error` set if it is not
@@ -79,13 +82,13 @@ void drive_write(const struct replay_drive *drive, char text[DRIVE_TEXT_BYTES]);
 bool drive_is_plain(const struct replay_drive *drive);
 
 /* Return the first tick from `tick` on that is in no pause. */
-uint64_t drive_awake(const struct replay_drive *drive, uint64_t end_tick, uint64_t tick);
+uint64_t drive_awake(const struct replay_drive *drive, uint64_t tick);
 
 /* Return the first tick from `tick` on at which the loop looks at a due timer without slack. */
-uint64_t drive_chance(const struct replay_drive *drive, uint64_t end_tick, uint64_t tick);
+uint64_t drive_chance(const struct replay_drive *drive, uint64_t tick);
 
 /* Return whether an operation that arrives at `tick` is lost because the machine is suspended. */
-bool drive_loses(const struct replay_drive *drive, uint64_t end_tick, uint64_t tick);
+bool drive_loses(const struct replay_drive *drive, uint64_t tick);
 
 /* --- callbacks that take time ---------------------------------------------------------------- */
 
@@ -106,7 +109,7 @@ struct service;
 
 /* Make the clock for ticks of `tick_ns`. A round begins at `end_tick` even if a callback is
  * running. NULL: callbacks take no time. */
-struct service *service_open(const struct replay_drive *drive, uint64_t tick_ns, uint64_t end_tick);
+struct service *service_open(const struct replay_drive *drive, uint64_t tick_ns);
 
 /* Harmless on NULL. */
 void service_close(struct service *service);
@@ -124,7 +127,7 @@ uint64_t service_free(const struct service *service);
 /* Return the first tick from `tick` on at which the loop looks at a due timer, given its rounds so
  * far; that of drive_chance if `service` is NULL. */
 uint64_t service_chance(const struct service *service, const struct replay_drive *drive,
-                        uint64_t end_tick, uint64_t tick);
+                        uint64_t tick);
 
 /* Return the tick of the round that applies an operation which arrives at `tick`. All rounds before
  * that tick must have been recorded. */

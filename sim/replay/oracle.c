@@ -54,7 +54,6 @@ struct oracle {
     unsigned event_bits; /* of a timer's event that hold the event; the others hold the order */
     uint64_t *filed_due; /* by id, if started overdue: the due tick by the structure's clock;
                             NULL: the clock is the tick, or no order is promised */
-    uint64_t pending;
     bool draining;
     uint64_t clock;      /* tick of the last or running advance */
     uint64_t budget;     /* of that advance */
@@ -102,11 +101,6 @@ void oracle_destroy(struct oracle *oracle)
         memory_table_free(oracle->filed_due, oracle->plan.ids, sizeof *oracle->filed_due);
         free(oracle);
     }
-}
-
-uint64_t oracle_pending(const struct oracle *oracle)
-{
-    return oracle->pending;
 }
 
 void oracle_fetch(const struct oracle *oracle, uint32_t id)
@@ -183,8 +177,7 @@ static uint64_t last_chance(const struct oracle *oracle, const struct timer *tim
 {
     uint64_t slack = oracle->plan.slacks != NULL ? oracle->plan.slacks[event_of(oracle, timer)] : 0;
     uint64_t late = slack > precision.late_ticks ? slack : precision.late_ticks;
-    return service_chance(oracle->plan.service, oracle->plan.drive, oracle->plan.end_tick,
-                          due_last(timer->due, late));
+    return service_chance(oracle->plan.service, oracle->plan.drive, due_last(timer->due, late));
 }
 
 /* Check a pending timer that is about to be stopped or restarted at `tick`. */
@@ -226,7 +219,7 @@ static void judge_start(struct oracle *oracle, const struct stream_operation *op
         oracle->verdict->restarts++;
     } else {
         oracle->verdict->starts++;
-        oracle->pending++;
+        oracle->verdict->pending++;
     }
     timer->state = PENDING;
     timer->due = due_in_replay(tick, operation->deadline);
@@ -255,7 +248,7 @@ static void judge_stop(struct oracle *oracle, const struct stream_operation *ope
             note_fault(oracle, FAULT_STATUS, id, tick, timer->due, event,
                        "stop of a pending timer answered: %s", tl_status_text(answer));
         }
-        oracle->pending--;
+        oracle->verdict->pending--;
         timer->state = STOPPED;
         note_event(oracle, id, event);
     } else if (answer != TL_IDLE) {
@@ -280,7 +273,7 @@ void oracle_advancing(struct oracle *oracle, uint64_t now, uint64_t budget, bool
     /* If the loop has slept in between, it was not short of time. */
     uint64_t soonest =
         oracle->plan.service != NULL ? service_free(oracle->plan.service) : oracle->clock + 1;
-    bool at_once = now <= drive_awake(oracle->plan.drive, oracle->plan.end_tick, soonest);
+    bool at_once = now <= drive_awake(oracle->plan.drive, soonest);
     oracle->crowded_at = at_once ? crowded_since(oracle) : TL_NEVER;
     oracle->clock = now;
     oracle->budget = budget;
@@ -378,7 +371,7 @@ void oracle_fired(struct oracle *oracle, uint32_t id, uint64_t now)
     }
     judge_order(oracle, timer, id, now);
     *(oracle->draining ? &verdict->drained : &verdict->fired) += 1;
-    oracle->pending--;
+    oracle->verdict->pending--;
     timer->state = FIRED;
     timer->due = now;
 }
@@ -479,13 +472,13 @@ size_t oracle_due_windows(const struct oracle *oracle, uint64_t from, struct due
 void oracle_finish(struct oracle *oracle, uint64_t now)
 {
     struct verdict *verdict = oracle->verdict;
-    for (uint32_t id = 0; id < oracle->plan.ids && oracle->pending > 0; id++) {
+    for (uint32_t id = 0; id < oracle->plan.ids && oracle->verdict->pending > 0; id++) {
         struct timer *timer = &oracle->timers[id];
         if (timer->state == PENDING) {
             note_fault(oracle, FAULT_LOST, id, now, timer->due, event_of(oracle, timer),
                        "never fired, and was neither stopped nor restarted");
             timer->state = STOPPED;
-            oracle->pending--;
+            oracle->verdict->pending--;
         }
     }
     const struct histogram *early = &verdict->early_ticks;

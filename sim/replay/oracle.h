@@ -59,6 +59,7 @@ struct verdict {
     uint64_t fired;   /* up to the trace's end tick */
     uint64_t drained; /* after it */
     uint64_t averted;
+    uint64_t pending;             /* timers that must be */
     struct tl_precision declared; /* the widest of those for the started delays */
     uint64_t faults[FAULT_KINDS];
     uint64_t fault_count; /* of all kinds */
@@ -71,8 +72,8 @@ struct verdict {
 
 struct oracle;
 
-/* The structure to check, with its options, for timers 0 .. ids-1 in a replay up to `end_tick` with
- * the polling policy `drive`. `names`: what fault reports call the timers; NULL: their ids. */
+/* The structure to check, with its options, for timers 0 .. ids-1 in a replay with the polling policy
+ * `drive`. `names`: of the timers in fault reports; NULL: their ids. */
 struct oracle_plan {
     const struct tl_algo *algo;
     const void *options;
@@ -80,7 +81,6 @@ struct oracle_plan {
     uint64_t events; /* upper bound of the operations; 0: not known */
     const uint64_t *names;
     const struct replay_drive *drive;
-    uint64_t end_tick;
     const struct service *service; /* NULL: callbacks take no time */
     const uint32_t *slacks;        /* of each operation, if the loop uses it; otherwise NULL */
 };
@@ -104,9 +104,6 @@ void oracle_fired(struct oracle *oracle, uint32_t id, uint64_t now);
 
 /* Prefetch the memory of a timer, for a later operation. */
 void oracle_fetch(const struct oracle *oracle, uint32_t id);
-
-/* Return the number of timers that must be pending. */
-uint64_t oracle_pending(const struct oracle *oracle);
 
 /* The ticks at which a pending timer may fire. */
 struct due_window {

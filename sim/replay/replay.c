@@ -79,7 +79,7 @@ bool replay_create(struct replay *replay)
     const struct replay_request *request = replay->request;
     struct replay_result *result = replay->result;
     /* Between two polls the structure's clock does not move, and delays count from it. */
-    uint64_t late_ticks = request->drive.poll_ticks > 1 ? request->drive.poll_ticks - 1 : 0;
+    uint64_t late_ticks = replay->drive.poll_ticks > 1 ? replay->drive.poll_ticks - 1 : 0;
     uint64_t max_delay_ticks = replay->header.max_delay_ticks;
     struct tl_config config = {.now = replay->now,
                                .max_delay_ticks =
@@ -446,8 +446,7 @@ static bool run_trace(struct replay *replay)
         const struct stream_block *block = &stream->blocks[i];
         child_alive();
         if (replay->received != NULL) {
-            block_make_received(replay->received, block, &replay->request->drive,
-                                replay->header.end_tick);
+            block_make_received(replay->received, block, &replay->drive);
             block = &replay->received->block;
         }
         if (!run_block(replay, block)) {
@@ -467,7 +466,7 @@ static bool run_trace(struct replay *replay)
 /* Prepare for the polling policy. False: not supported; the result has the reason. */
 static bool take_drive(struct replay *replay)
 {
-    const struct replay_drive *drive = &replay->request->drive;
+    const struct replay_drive *drive = &replay->drive;
     const struct tl_algo *algo = replay->algo;
     replay->plain = drive_is_plain(drive);
     replay->use_next = drive->kind != DRIVE_POLL && (algo->capabilities & TL_CAP_NEXT) != 0;
@@ -481,7 +480,7 @@ static bool take_drive(struct replay *replay)
                    drive->budget);
         return false;
     }
-    replay->service = service_open(drive, replay->header.tick_ns, replay->header.end_tick);
+    replay->service = service_open(drive, replay->header.tick_ns);
     replay->received = drive->pause_count > 0 ? memory_bytes(sizeof *replay->received) : NULL;
     return true;
 }
@@ -500,7 +499,7 @@ static bool close_loop(struct replay *replay)
         replay->executed = reacts ? memory_new(1, sizeof *replay->executed) : NULL;
         return true;
     }
-    if (!reacts && replay->service == NULL && request->drive.kind != DRIVE_SLACK) {
+    if (!reacts && replay->service == NULL && replay->drive.kind != DRIVE_SLACK) {
         return true;
     }
     replay->may_be_early = tl_algo_may_be_early(algo, request->options, max_delay_ticks);
@@ -579,7 +578,9 @@ bool replay_run(const struct replay_request *request, struct replay_result *resu
                             .pass = passes[request->pass],
                             .result = result,
                             .error = error,
+                            .drive = request->drive,
                             .header = request->stream->header};
+    replay.drive.end_tick = replay.header.end_tick;
     if (replay.header.max_delay_ticks < request->max_delay_ticks) {
         replay.header.max_delay_ticks = request->max_delay_ticks;
     }

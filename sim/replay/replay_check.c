@@ -161,9 +161,7 @@ static void check_fired(void *ctx, uint32_t id, uint64_t now)
     if (replay->request->names != NULL && id < replay->header.ids) {
         tally_add(&replay->named, replay->request->names[id], now);
     }
-    if (replay->recorder != NULL) {
-        tape_record_firing(replay->recorder);
-    }
+    tape_record_firing(replay->recorder);
     if (replay->loop != NULL && id < replay->header.ids) {
         closed_loop_fired(replay->loop, id, now);
     }
@@ -207,9 +205,7 @@ void check_carry(void *ctx, const struct stream_operation *operation)
     struct tally executed = {.digest = replay->result->operations_digest};
     tally_add(&executed, operation->id, operation->deadline + 3 * operation->event);
     replay->result->operations_digest = executed.digest;
-    if (replay->recorder != NULL) {
-        tape_record(replay->recorder, operation);
-    }
+    tape_record(replay->recorder, operation);
 }
 
 static inline __attribute__((always_inline)) uint64_t advance_checked(struct replay *replay,
@@ -242,7 +238,7 @@ static inline void pass_time_checked(struct replay *replay, uint64_t tick, bool 
 static bool is_done(struct replay *replay, const struct stream_operation *operation)
 {
     bool done = replay->loop == NULL || closed_loop_external(replay->loop, operation);
-    if (!done && replay->recorder != NULL) {
+    if (!done) {
         tape_record_outside(replay->recorder, TAPE_SUPERSEDED, operation->tick, operation->event);
     }
     return done;
@@ -255,8 +251,7 @@ static uint64_t wait_until_free(struct replay *replay, const struct trace_group 
         return group->tick;
     }
     pass_time_checked(replay, group->tick, false);
-    uint64_t tick = drive_awake(&replay->request->drive, replay->header.end_tick,
-                                service_applies(replay->service, group->tick));
+    uint64_t tick = drive_awake(&replay->drive, service_applies(replay->service, group->tick));
     if (replay->recorder != NULL) {
         pass_time_checked(replay, tick, true); /* postponed reactions come first */
         tape_record_outside(replay->recorder, TAPE_APPLIED, tick,
@@ -288,9 +283,7 @@ static bool wakes_for(struct replay *replay, const struct stream_reaction *react
         return false;
     }
     replay->wakeups += replay->slack != NULL;
-    if (replay->recorder != NULL) {
-        tape_record_outside(replay->recorder, TAPE_WAKEUP, tick, 0);
-    }
+    tape_record_outside(replay->recorder, TAPE_WAKEUP, tick, 0);
     return true;
 }
 
@@ -358,27 +351,26 @@ static bool check_groups(struct replay *replay, size_t from, size_t to)
  * until none is pending. False if it was given up; the result has the reason. */
 static bool drain_window(struct replay *replay, const struct due_window *window)
 {
-    const struct replay_drive *drive = &replay->request->drive;
-    uint64_t end_tick = replay->header.end_tick;
+    const struct replay_drive *drive = &replay->drive;
     bool has_next = (replay->algo->capabilities & TL_CAP_NEXT) != 0;
-    uint64_t chance = drive_chance(drive, end_tick, window->last);
+    uint64_t chance = drive_chance(drive, window->last);
     uint64_t tick = due_in_replay(replay->now, window->first);
-    uint64_t pending = oracle_pending(replay->oracle);
+    uint64_t pending = replay->result->verdict.pending;
     uint64_t idle_ticks = 0;
-    while (pending > 0 && (tick = drive_chance(drive, end_tick, tick)) <= chance) {
+    while (pending > 0 && (tick = drive_chance(drive, tick)) <= chance) {
         uint64_t wake = has_next ? replay->algo->next(replay->self) : tick;
         if (wake <= tick) {
             (void)round_to(replay, tick, advance_checked);
             wake = tick + 1;
-            idle_ticks = oracle_pending(replay->oracle) == pending ? idle_ticks + 1 : 0;
-            pending = oracle_pending(replay->oracle);
+            idle_ticks = replay->result->verdict.pending == pending ? idle_ticks + 1 : 0;
+            pending = replay->result->verdict.pending;
         }
         if (!has_next && idle_ticks == IDLE_TICKS_MAX) {
             replay_end(replay, REPLAY_UNSUPPORTED,
                        "%" PRIu64 " timers are pending at tick %" PRIu64 ", %" PRIu64
                        " ticks after the trace's end; it has no `next`, and declares that they "
                        "may fire until tick %" PRIu64,
-                       pending, tick, tick - end_tick, chance);
+                       pending, tick, tick - drive->end_tick, chance);
             return false;
         }
         tick = wake;
@@ -399,14 +391,12 @@ static size_t windows_at_once(uint64_t pending)
 static bool drain(struct replay *replay)
 {
     const struct oracle *oracle = replay->oracle;
-    size_t room = windows_at_once(oracle_pending(oracle));
+    size_t room = windows_at_once(replay->result->verdict.pending);
     struct due_window *windows = memory_new(room, sizeof *windows);
     size_t count = oracle_due_windows(oracle, 0, windows, room);
     replay->draining = true;
     if (replay->used_up) {
-        (void)round_to(
-            replay, drive_awake(&replay->request->drive, replay->header.end_tick, replay->now + 1),
-            advance_checked);
+        (void)round_to(replay, drive_awake(&replay->drive, replay->now + 1), advance_checked);
     }
     bool drained = true;
     while (count > 0 && drained) {
@@ -425,7 +415,7 @@ static void judge_end(struct replay *replay)
     struct replay_result *result = replay->result;
     char why[200];
     uint64_t counted = replay->algo->count(replay->self);
-    uint64_t pending = oracle_pending(replay->oracle);
+    uint64_t pending = replay->result->verdict.pending;
     /* Expiries trigger nothing from here on: free the memory. */
     closed_loop_close(replay->loop);
     replay->loop = NULL;
@@ -465,14 +455,13 @@ static void open_check(struct replay *replay)
 {
     const struct replay_request *request = replay->request;
     bool fires = (request->algo->capabilities & TL_CAP_FIRES_NOTHING) == 0;
-    bool slack = request->drive.kind == DRIVE_SLACK && fires;
+    bool slack = replay->drive.kind == DRIVE_SLACK && fires;
     const struct oracle_plan plan = {.algo = request->algo,
                                      .options = request->options,
                                      .ids = replay->header.ids,
                                      .events = replay->header.events,
                                      .names = request->names,
-                                     .drive = &request->drive,
-                                     .end_tick = replay->header.end_tick,
+                                     .drive = &replay->drive,
                                      .service = replay->service,
                                      .slacks = slack ? request->stream->slacks : NULL};
     replay->oracle = oracle_create(&plan, &replay->result->verdict);

@@ -149,6 +149,7 @@ struct replay {
     bool broken; /* the replay cannot go on; `error` is set */
     struct error *error;
     const struct replay_request *request;
+    struct replay_drive drive;
     const struct pass *pass;
     struct replay_result *result;
     struct trace_header header; /* the stream's, or that of the whole of a partition */
@@ -183,9 +184,7 @@ extern const struct pass recovery_pass;
 /* Return the tick at which the loop receives an operation that is at `tick` in the trace. */
 static inline uint64_t replay_comes_at(const struct replay *replay, uint64_t tick)
 {
-    return replay->received == NULL
-               ? tick
-               : drive_awake(&replay->request->drive, replay->header.end_tick, tick);
+    return replay->received == NULL ? tick : drive_awake(&replay->drive, tick);
 }
 
 /* Create the structure for all timers of the trace, at the replay's clock. False: the result has
@@ -253,11 +252,10 @@ static inline __attribute__((always_inline)) uint64_t round_to(struct replay *re
 /* Return the tick of the next wakeup of a loop that is not plain. */
 static inline uint64_t next_round(const struct replay *replay)
 {
-    const struct replay_drive *drive = &replay->request->drive;
-    uint64_t end_tick = replay->header.end_tick;
+    const struct replay_drive *drive = &replay->drive;
     uint64_t soonest = replay->service != NULL ? service_free(replay->service) : replay->now + 1;
     if (drive->kind == DRIVE_POLL && !replay->used_up) {
-        return service_chance(replay->service, drive, end_tick, replay->now + 1);
+        return service_chance(replay->service, drive, replay->now + 1);
     }
     if (drive->kind == DRIVE_SLACK && replay->slack == NULL) {
         return TL_NEVER;
@@ -267,7 +265,7 @@ static inline uint64_t next_round(const struct replay *replay)
         uint64_t latest = check_slack_wake(replay);
         wake = latest > wake ? latest : wake; /* a late structure has no work before */
     }
-    return wake == TL_NEVER ? wake : drive_awake(drive, end_tick, wake > soonest ? wake : soonest);
+    return wake == TL_NEVER ? wake : drive_awake(drive, wake > soonest ? wake : soonest);
 }
 
 /* From this many ticks without operations on, a stretch is long. */
@@ -331,7 +329,7 @@ static inline void skip_to(struct replay *replay, uint64_t tick, advance_fn *adv
 static __attribute__((noinline)) void pass_rounds(struct replay *replay, uint64_t tick, bool comes,
                                                   advance_fn *advance)
 {
-    const struct replay_drive *drive = &replay->request->drive;
+    const struct replay_drive *drive = &replay->drive;
     struct long_stretch stretch = {.to = tick};
     uint64_t fired = 1;
     while (replay->now < tick && !replay->refused) {
@@ -347,7 +345,7 @@ static __attribute__((noinline)) void pass_rounds(struct replay *replay, uint64_
         if (wake > tick) {
             break;
         }
-        if (replay->slack != NULL && replay->recorder != NULL) {
+        if (replay->slack != NULL) {
             tape_record_outside(replay->recorder, TAPE_WAKEUP, wake, 0);
         }
         fired = round_to(replay, wake, advance);
@@ -357,7 +355,7 @@ static __attribute__((noinline)) void pass_rounds(struct replay *replay, uint64_
         keep_pace(replay, &stretch);
     }
     if (replay->paced && comes && drive->kind != DRIVE_POLL && replay->now < tick &&
-        drive_awake(drive, replay->header.end_tick, tick) == tick &&
+        drive_awake(drive, tick) == tick &&
         (replay->service == NULL || service_free(replay->service) <= tick)) {
         replay->used_up = round_to(replay, tick, advance) >= replay->budget;
     }

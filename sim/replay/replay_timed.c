@@ -35,9 +35,8 @@ play_fired(struct replay *replay, uint32_t id, uint64_t now,
 static inline __attribute__((always_inline)) enum tl_status
 play_inside(struct replay *replay, const struct tape_inside *inside)
 {
-    return inside->op == TRACE_START
-               ? replay->algo->start(replay->self, inside->id, inside->deadline)
-               : replay->algo->stop(replay->self, inside->id);
+    return inside->stops ? replay->algo->stop(replay->self, inside->id)
+                         : replay->algo->start(replay->self, inside->id, inside->deadline);
 }
 
 /* --- steps ------------------------------------------------------------------------------------ */
@@ -168,20 +167,16 @@ static inline __attribute__((always_inline)) uint64_t advance_untimed(struct rep
     return replay->algo->advance(replay->self, tick, replay->budget, replay->fire, replay);
 }
 
-/* Not inlined: it has many callers. */
-static __attribute__((noinline)) void pass_time_untimed(struct replay *replay, uint64_t tick)
-{
-    (void)pass_time(replay, tick, true, advance_untimed);
-}
-
 static void pass_rest_untimed(struct replay *replay, uint64_t tick, bool comes)
 {
     (void)pass_time(replay, tick, comes, advance_untimed);
 }
 
-static inline uint64_t let_pass_untimed(struct replay *replay, const struct trace_group *group)
+/* Not inlined: it has many callers. */
+static __attribute__((noinline)) uint64_t let_pass_untimed(struct replay *replay,
+                                                           const struct trace_group *group)
 {
-    pass_time_untimed(replay, group->tick);
+    (void)pass_time(replay, group->tick, true, advance_untimed);
     return 0; /* no operation is timed */
 }
 
@@ -309,18 +304,17 @@ static void make_section_room(struct replay *replay)
 
 /* Distinguish starts from restarts by when an exact structure would have fired. All operations must
  * pass here in order. Not in the timed part, because it touches as much memory as a structure. */
-static inline enum latency_op classify(struct replay *replay, uint32_t id, uint32_t op,
+static inline enum latency_op classify(struct replay *replay, uint32_t id, bool stops,
                                        uint64_t deadline, uint64_t tick)
 {
     static const uint8_t kinds[2][2] = {{LATENCY_START, LATENCY_RESTART},
                                         {LATENCY_STOP, LATENCY_STOP}};
     /* Branch-free, because the order of starts and stops is unpredictable. */
     uint64_t *due = &replay->due[id];
-    bool stops = op == TRACE_STOP;
     bool pending = *due > tick;
     uint64_t start_due = due_in_replay(tick, deadline);
     if (!replay->plain) {
-        start_due = drive_chance(&replay->request->drive, replay->header.end_tick, start_due);
+        start_due = drive_chance(&replay->drive, start_due);
     }
     *due = start_due & ((uint64_t)stops - 1);
     return (enum latency_op)kinds[stops][pending];
@@ -333,7 +327,7 @@ static inline enum latency_op classify_operation(struct replay *replay, uint32_t
     size_t last = replay->block->record_count - 1;
     size_t ahead = at + CLASSIFY_AHEAD < last ? at + CLASSIFY_AHEAD : last;
     __builtin_prefetch(&replay->due[replay->block->records[ahead].id], 1);
-    return classify(replay, record->id, record->op, record->deadline, tick);
+    return classify(replay, record->id, record->op == TRACE_STOP, record->deadline, tick);
 }
 
 /* File one call of the window: its service time, and its response time including `waited_ns` before the loop
@@ -362,7 +356,7 @@ static void file_advance(struct replay *replay, const struct timed_advance *adva
     const struct tape_section *section = replay->section;
     double due_tick = (double)(advance->tick - replay->window_tick);
     if (section != NULL && replay->inside_filed < section->inside_count) {
-        event = section->places[replay->inside_filed].event;
+        event = section->inside[replay->inside_filed].event;
     }
     file_call(
         replay, LATENCY_ADVANCE, due_tick, 0, advance->cycles,
@@ -372,10 +366,10 @@ static void file_advance(struct replay *replay, const struct timed_advance *adva
         size_t at = replay->inside_filed++;
         const struct tape_inside *inside = &section->inside[at];
         enum latency_op op =
-            classify(replay, inside->id, inside->op, inside->deadline, advance->tick);
-        file_call(replay, op, due_tick, 0, replay->inside_cycles[at],
-                  (struct replay_worst){
-                      .event = section->places[at].event, .tick = advance->tick, .id = inside->id});
+            classify(replay, inside->id, inside->stops, inside->deadline, advance->tick);
+        file_call(
+            replay, op, due_tick, 0, replay->inside_cycles[at],
+            (struct replay_worst){.event = inside->event, .tick = advance->tick, .id = inside->id});
     }
     if (replay->in_window) {
         (void)schedule_respond(&replay->schedule, due_tick, (double)advance->busy_ns);

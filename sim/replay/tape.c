@@ -15,10 +15,6 @@
 #define WRITTEN "the reactions could not be written to a file in $TMPDIR or /tmp: %s"
 #define READ    "the reactions could not be read back: %s"
 
-struct tape {
-    int file;
-};
-
 /* Raise the limit: each structure and each rank has an open file, possibly thousands. */
 static void allow_files(void)
 {
@@ -40,11 +36,6 @@ struct tape *tape_create(struct error *error)
         return NULL;
     }
     return tape;
-}
-
-int tape_file(const struct tape *tape)
-{
-    return tape->file;
 }
 
 void tape_close(struct tape *tape)
@@ -88,16 +79,15 @@ void tape_head_close(struct tape_head *head)
         (void)ZSTD_freeCCtx(head->packer);
         (void)ZSTD_freeDCtx(head->unpacker);
         free(head->section.inside);
-        free(head->section.places);
         free(head->section.outside);
         free(head->packed);
         free(head);
     }
 }
 
-enum { ARRAYS = 3 };
+enum { ARRAYS = 2 };
 
-/* The section's three arrays follow, each as a frame of Zstandard: $TMPDIR may be memory, and a
+/* The section's arrays follow, each as a frame of Zstandard: $TMPDIR may be memory, and a
  * heartbeat takes about 12 bytes instead of 40. */
 struct section_frame {
     uint64_t inside_count;
@@ -112,17 +102,17 @@ struct array {
 
 static void list_arrays(const struct tape_section *section, struct array arrays[ARRAYS])
 {
-    size_t count = section->inside_count;
-    arrays[0] = (struct array){section->inside, count * sizeof *section->inside};
-    arrays[1] = (struct array){section->places, count * sizeof *section->places};
-    arrays[2] = (struct array){section->outside, section->outside_count * sizeof *section->outside};
+    arrays[0] = (struct array){section->inside, section->inside_count * sizeof *section->inside};
+    arrays[1] = (struct array){section->outside, section->outside_count * sizeof *section->outside};
 }
 
 /* --- writing --------------------------------------------------------------------------------- */
 
 void tape_record_firing(struct tape_head *head)
 {
-    head->firings++;
+    if (head != NULL) {
+        head->firings++;
+    }
 }
 
 void tape_add_outside(struct tape_section *section, const struct tape_outside *outside)
@@ -133,6 +123,9 @@ void tape_add_outside(struct tape_section *section, const struct tape_outside *o
 
 void tape_record(struct tape_head *head, const struct stream_operation *operation)
 {
+    if (head == NULL) {
+        return;
+    }
     struct tape_section *section = &head->section;
     if (!operation->inside) {
         tape_add_outside(section, &(struct tape_outside){.tick = operation->tick,
@@ -146,22 +139,22 @@ void tape_record(struct tape_head *head, const struct stream_operation *operatio
         memory_end();
     }
     MEMORY_REACH(section->inside, section->inside_room, section->inside_count);
-    MEMORY_REACH(section->places, section->place_room, section->inside_count);
-    section->places[section->inside_count] =
-        (struct tape_place){.tick = operation->tick, .event = operation->event};
     section->inside[section->inside_count++] =
         (struct tape_inside){.deadline = operation->deadline,
+                             .event = operation->event & INT64_MAX,
+                             .stops = operation->op == TRACE_STOP,
                              .firing = (uint32_t)(head->firings - 1),
                              .cause = operation->cause,
-                             .id = operation->id,
-                             .op = operation->op};
+                             .id = operation->id};
 }
 
 void tape_record_outside(struct tape_head *head, enum tape_outside_op op, uint64_t tick,
                          uint64_t event)
 {
-    tape_add_outside(&head->section,
-                     &(struct tape_outside){.tick = tick, .event = event, .op = op});
+    if (head != NULL) {
+        tape_add_outside(&head->section,
+                         &(struct tape_outside){.tick = tick, .event = event, .op = op});
+    }
 }
 
 bool tape_record_section(struct tape_head *head, struct error *error)
@@ -211,7 +204,6 @@ const struct tape_section *tape_play_section(struct tape_head *head, struct erro
     section->inside_count = frame.inside_count;
     section->outside_count = frame.outside_count;
     MEMORY_REACH(section->inside, section->inside_room, section->inside_count);
-    MEMORY_REACH(section->places, section->place_room, section->inside_count);
     MEMORY_REACH(section->outside, section->outside_room, section->outside_count);
     list_arrays(section, arrays);
     for (size_t i = 0; i < ARRAYS; i++) {
@@ -256,17 +248,17 @@ static void add_record(struct made_block *made, uint64_t arrived, uint64_t event
 }
 
 void block_make_received(struct made_block *made, const struct stream_block *from,
-                         const struct replay_drive *drive, uint64_t end_tick)
+                         const struct replay_drive *drive)
 {
     begin_block(made);
     made->block.reaction_begin = from->reaction_begin;
     made->block.reaction_end = from->reaction_end;
     for (size_t g = 0; g < from->group_count; g++) {
         const struct trace_group *group = &from->groups[g];
-        if (drive_loses(drive, end_tick, group->tick)) {
+        if (drive_loses(drive, group->tick)) {
             continue;
         }
-        uint64_t tick = drive_awake(drive, end_tick, group->tick);
+        uint64_t tick = drive_awake(drive, group->tick);
         add_group(made, tick);
         for (uint32_t i = group->first; i < group->first + group->count; i++) {
             add_record(made, group->tick, stream_event(from, i),

@@ -24,17 +24,12 @@
 /* A reaction in a callback. */
 struct tape_inside {
     uint64_t deadline;
-    uint32_t firing; /* number of the expiry in the section, from 0 */
-    uint32_t cause;  /* the timer that fires */
+    uint64_t event : 63;
+    uint64_t stops : 1; /* it is a stop; otherwise a start */
+    uint32_t firing;    /* number of the expiry in the section, from 0 */
+    uint32_t cause;     /* the timer that fires */
     uint32_t id;
-    uint32_t op; /* enum trace_op */
-};
-
-/* The place of each of these, kept apart because the timed loop does not need it. */
-struct tape_place {
-    uint64_t tick;
-    uint64_t event;
-};
+} __attribute__((packed, aligned(4)));
 
 /* The end mark of a section. */
 #define TAPE_NO_FIRING UINT32_MAX
@@ -59,25 +54,23 @@ struct tape_outside {
 /* A section, in memory. */
 struct tape_section {
     struct tape_inside *inside; /* of one that is played, ends with TAPE_NO_FIRING */
-    struct tape_place *places;  /* of each of these */
     struct tape_outside *outside;
     size_t inside_count;
     size_t outside_count;
     size_t inside_room;
-    size_t place_room;
     size_t outside_room;
 };
 
 /* Add an entry outside of callbacks. */
 void tape_add_outside(struct tape_section *section, const struct tape_outside *outside);
 
-struct tape;
+/* Processes that use it must keep its file open. */
+struct tape {
+    int file;
+};
 
 /* Make an empty tape in $TMPDIR or /tmp. NULL with `error` set. */
 struct tape *tape_create(struct error *error);
-
-/* Return its file descriptor, which processes that use it must keep open. */
-int tape_file(const struct tape *tape);
 
 /* Delete it. Harmless on NULL. */
 void tape_close(struct tape *tape);
@@ -93,7 +86,7 @@ void tape_head_close(struct tape_head *head);
 
 /* --- writing --------------------------------------------------------------------------------- */
 
-/* Record an expiry, before its reactions. */
+/* Record an expiry, before its reactions. Harmless on NULL, as recording the others. */
 void tape_record_firing(struct tape_head *head);
 
 /* Record an executed reaction, in the callback of the last expiry or outside of callbacks. */
@@ -124,7 +117,7 @@ struct made_block {
 /* Make the block of the operations that a loop with pauses receives: those during a busy pause are
  * postponed to its end, with their delays; those during suspension are lost. */
 void block_make_received(struct made_block *made, const struct stream_block *from,
-                         const struct replay_drive *drive, uint64_t end_tick);
+                         const struct replay_drive *drive);
 
 /* The operations of a stretch that are outside of callbacks, in executed order. Postponed reactions
  * come at their ticks, before the external operations. */

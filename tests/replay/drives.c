@@ -31,7 +31,7 @@ struct drive_words {
 
 static struct replay_drive drive_of(struct drive_words words)
 {
-    struct replay_drive drive = {0};
+    struct replay_drive drive = {.end_tick = 100};
     struct error error;
     if (!drive_read(&drive, "drive", words.drive, &error) ||
         (words.budget != NULL && !drive_read_budget(&drive, "budget", words.budget, &error)) ||
@@ -75,16 +75,16 @@ static void when_a_loop_looks(void **state)
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         const struct replay_drive drive = drive_of(cases[i].words);
-        uint64_t chance = drive_chance(&drive, 100, cases[i].tick);
+        uint64_t chance = drive_chance(&drive, cases[i].tick);
         if (chance != cases[i].chance) {
             fail_msg("case %d: at %" PRIu64 ", not %" PRIu64, (int)i, chance, cases[i].chance);
         }
     }
     const struct replay_drive asleep =
         drive_of((struct drive_words){"sleep", NULL, "95:10:asleep", NULL});
-    assert_false(drive_loses(&asleep, 100, 94));
-    assert_true(drive_loses(&asleep, 100, 99));
-    assert_false(drive_loses(&asleep, 100, 100));
+    assert_false(drive_loses(&asleep, 94));
+    assert_true(drive_loses(&asleep, 99));
+    assert_false(drive_loses(&asleep, 100));
 }
 
 static void drives_are_written_as_they_are_read(void **state)
@@ -710,7 +710,7 @@ static void drawn_times_have_their_mean(void **state)
     (void)state;
     const struct replay_drive drive =
         drive_of((struct drive_words){"sleep", NULL, NULL, "exp:1ms"});
-    struct service *service = service_open(&drive, 1000000, UINT64_MAX);
+    struct service *service = service_open(&drive, 1000000);
     assert_int_equal(service_begins(service, 7, 0), 7);
     assert_int_equal(service_begins(service, 7, 4096), 7 + 4096);
     assert_int_equal(service_begins(service, 7, 40960), 7 + 40960);

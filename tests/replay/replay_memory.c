@@ -110,7 +110,7 @@ static bool replay_once(void *ctx, void *at, struct error *error)
         return error_set(error, "%s", result.reason);
     }
     (void)getrusage(RUSAGE_SELF, &usage);
-    assert_int_equal(fstat(tape_file(request->tape), &tape), 0);
+    assert_int_equal(fstat(request->tape->file, &tape), 0);
     taken->peak_bytes = (uint64_t)usage.ru_maxrss * 1024 - before_bytes + (uint64_t)tape.st_size -
                         result.bytes_peak;
     taken->fired = result.verdict.fired + result.verdict.drained;
@@ -128,7 +128,6 @@ static uint64_t replay(const char *path, bool counts_decoded, const char *name,
     tl_options_default(algo, options);
     struct tape *tape = tape_create(&error);
     assert_non_null(tape);
-    int tape_fd = tape_file(tape);
     struct stream *stream = counts_decoded ? NULL : decoded(path);
     struct replay_request request = {.stream = stream,
                                      .algo = algo,
@@ -142,7 +141,7 @@ static uint64_t replay(const char *path, bool counts_decoded, const char *name,
                                         .ctx = &asked,
                                         .result_bytes = sizeof taken,
                                         .timeout_seconds = 600,
-                                        .kept = &tape_fd,
+                                        .kept = &tape->file,
                                         .kept_count = 1};
     assert_true(child_run(&child, &taken, &outcome, &error));
     stream_close(stream);

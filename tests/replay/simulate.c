@@ -423,9 +423,9 @@ static struct verdict verdict; /* large */
 static struct oracle *judge_by_hand(const struct tl_algo *algo, const uint64_t *names,
                                     uint64_t events)
 {
-    static const struct replay_drive drive;
+    static const struct replay_drive drive = {.end_tick = 100};
     const struct oracle_plan plan = {
-        .algo = algo, .ids = 4, .events = events, .names = names, .drive = &drive, .end_tick = 100};
+        .algo = algo, .ids = 4, .events = events, .names = names, .drive = &drive};
     struct oracle *oracle = oracle_create(&plan, &verdict);
     assert_non_null(oracle);
     return oracle;
@@ -529,11 +529,10 @@ static void windows_come_some_at_a_time(void **state)
 {
     (void)state;
     enum { TIMERS = 5000, TICKS = 300, ROOM = 16 };
-    static const struct replay_drive drive;
+    static const struct replay_drive drive = {.end_tick = UINT64_C(10) * TICKS};
     struct tl_algo algo = *tl_registry_find("ordered-list")->timed;
     algo.precision = rough;
-    const struct oracle_plan plan = {
-        .algo = &algo, .ids = TIMERS, .drive = &drive, .end_tick = 10 * TICKS};
+    const struct oracle_plan plan = {.algo = &algo, .ids = TIMERS, .drive = &drive};
     struct oracle *oracle = oracle_create(&plan, &verdict);
     uint64_t last[2 * TICKS] = {0}; /* of each first tick */
     for (uint32_t id = 0; id < TIMERS; id++) {

@@ -3,7 +3,6 @@
 
 #include "command.h"
 #include "gen.h"
-#include "latency_report.h"
 #include "memory.h"
 #include "rank_group.h"
 #include "results.h"

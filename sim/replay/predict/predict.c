@@ -41,38 +41,27 @@ struct predict_run {
 
 /* --- the recording --------------------------------------------------------------------------- */
 
-struct numbered_line {
-    uint64_t line;
-    uint64_t event;
-};
-
-static int by_line(const void *a, const void *b)
-{
-    const struct numbered_line *one = a;
-    const struct numbered_line *other = b;
-    return (one->line > other->line) - (one->line < other->line);
-}
-
 /* Join the recording's expiries with the starts of the expired timers. */
 static void join_expiries(struct predict_run *run)
 {
     const struct recording *recording = run->recording;
-    size_t count = recording->operation_count;
-    struct numbered_line *lines = memory_new(count + 1, sizeof *lines);
-    for (size_t i = 0; i < count; i++) {
-        lines[i] = (struct numbered_line){.line = recording->operations[i].line, .event = i};
+    uint64_t lines = 0;
+    for (uint32_t i = 0; i < recording->operation_count; i++) {
+        uint64_t line = recording->operations[i].line;
+        lines = line >= lines ? line + 1 : lines;
     }
-    qsort(lines, count, sizeof *lines, by_line);
+    struct known **starts = memory_new(lines + 1, sizeof *starts); /* by line */
+    for (uint32_t i = 0; i < recording->operation_count; i++) {
+        starts[recording->operations[i].line] = &run->known[i];
+    }
     for (uint32_t i = 0; i < recording->expiry_count; i++) {
         const struct recorded_expiry *expiry = &recording->expiries[i];
-        const struct numbered_line wanted = {.line = expiry->start_line};
-        const struct numbered_line *found = bsearch(&wanted, lines, count, sizeof *lines, by_line);
-        if (found != NULL) {
-            run->known[found->event].expiry = expiry;
+        if (expiry->start_line < lines && starts[expiry->start_line] != NULL) {
+            starts[expiry->start_line]->expiry = expiry;
         }
         run->last_tick = expiry->tick > run->last_tick ? expiry->tick : run->last_tick;
     }
-    free(lines);
+    free((void *)starts);
     /* Ticks after the trace's end are not in this recording. */
     uint64_t end_tick = run->stream->header.end_tick;
     run->last_tick = run->last_tick < end_tick ? run->last_tick : end_tick;

@@ -1,4 +1,4 @@
-#include "latency_report.h"
+#include "simulate.h"
 
 #include "terminal.h"
 #include "text_table.h"

@@ -12,7 +12,9 @@
 #include "watched.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -30,11 +32,15 @@ static bool run_in_child(void *ctx, void *result, struct error *error)
     return replay_run(request, result, error);
 }
 
-static void fail(struct entrant *entrant, const char *status, const char *reason)
+__attribute__((format(printf, 3, 4))) static void fail(struct entrant *entrant, const char *status,
+                                                       const char *format, ...)
 {
+    va_list arguments;
     entrant->right = false;
     entrant->status = status;
-    (void)snprintf(entrant->reason, sizeof entrant->reason, "%s", reason);
+    va_start(arguments, format);
+    (void)vsnprintf(entrant->reason, sizeof entrant->reason, format, arguments);
+    va_end(arguments);
 }
 
 /* Relative durations of the passes: the check includes the oracle, the latency pass the clock. */
@@ -52,7 +58,7 @@ bool simulate_pass(const struct simulate_request *request, struct replay_request
     pass->drive = request->drive;
     pass->memory_limit_bytes = request->memory_limit_bytes;
     pass->patience_seconds = request->timeout_seconds;
-    int tape = pass->tape != NULL ? tape_file(pass->tape) : -1;
+    int tape = pass->tape != NULL ? pass->tape->file : -1;
     const struct child_request child = {
         .run = run_in_child,
         .ctx = pass,
@@ -81,15 +87,14 @@ const struct tl_algo *simulate_entrant(const struct simulate_request *request, s
     return pass == PASS_CHECK ? contender->counted : contender->timed;
 }
 
-/* Run a pass of a structure, here or on the ranks. */
-static bool run_somewhere(struct job *job, struct entrant *entrant, enum replay_pass pass,
-                          struct replay_result *result, struct child_outcome *outcome,
-                          struct error *error)
+/* Run a pass of a structure, here or on the ranks; job->result is its result. */
+static bool run_somewhere(const struct job *job, const struct entrant *entrant,
+                          enum replay_pass pass, struct child_outcome *outcome, struct error *error)
 {
     const struct simulate_ranks *ranks = job->request->ranks;
     if (ranks != NULL) {
-        return ranks->pass(ranks->ctx, entrant->number, pass, result, outcome, entrant->by_rank,
-                           error);
+        return ranks->pass(ranks->ctx, entrant->number, pass, job->result, outcome,
+                           entrant->by_rank, error);
     }
     struct replay_request run = {
         .stream = job->stream,
@@ -99,7 +104,7 @@ static bool run_somewhere(struct job *job, struct entrant *entrant, enum replay_
         .window = job->request->window,
         .tape = entrant->tape,
     };
-    return simulate_pass(job->request, &run, result, outcome, error);
+    return simulate_pass(job->request, &run, job->result, outcome, error);
 }
 
 static void count_done(struct job *job, enum replay_pass pass)
@@ -108,71 +113,43 @@ static void count_done(struct job *job, enum replay_pass pass)
     progress_update(job->progress, *job->work_done);
 }
 
-/* Record the outcome of a pass. *usable: `result` is valid. False with `error` set: the simulation
- * ends. */
-static bool judge_pass(struct job *job, struct entrant *entrant, const struct replay_result *result,
-                       const struct child_outcome *outcome, bool *usable, struct error *error)
+/* Record the outcome of a pass; `result` is valid if its process is done. False, with the error
+ * set: the simulation ends. */
+static bool judge_pass(const struct job *job, struct entrant *entrant,
+                       const struct replay_result *result, const struct child_outcome *outcome)
 {
-    const struct simulate_request *request = job->request;
-    *usable = false;
-    switch (outcome->end) {
-    case CHILD_FAILED:
-        /* A fault of the trace or the replay, unless it is a plug-in, which may have closed the
-         * replay's files. */
-        if (!plug_in_is(entrant->timed)) {
-            return error_set(error, "%s", outcome->reason);
-        }
-        (void)error_set(error, "the replay could not go on: %s", outcome->reason);
-        fail(entrant, "crashed", error->text);
-        return true;
-    case CHILD_CRASHED:
-    case CHILD_EXITED:
-    case CHILD_TIMEOUT:
-        fail(entrant, outcome->end == CHILD_TIMEOUT ? "timeout" : "crashed", outcome->reason);
-        return true;
-    case CHILD_DONE:
-        break;
+    if (outcome->end == CHILD_FAILED && !plug_in_is(entrant->timed)) {
+        return error_set(job->error, "%s", outcome->reason);
     }
-    *usable = true;
-    if (result->status == REPLAY_NO_MEMORY) {
-        char reason[sizeof entrant->reason];
-        (void)snprintf(reason, sizeof reason, "%s, with %" PRIu64 " bytes (--memory-limit)",
-                       result->reason, request->memory_limit_bytes);
-        fail(entrant, "unsupported", reason);
+    if (outcome->end == CHILD_FAILED) {
+        /* A plug-in may have closed the replay's files. */
+        fail(entrant, "crashed", "the replay could not go on: %s", outcome->reason);
+    } else if (outcome->end != CHILD_DONE) {
+        fail(entrant, outcome->end == CHILD_TIMEOUT ? "timeout" : "crashed", "%s", outcome->reason);
+    } else if (result->status == REPLAY_NO_MEMORY) {
+        fail(entrant, "unsupported", "%s, with %" PRIu64 " bytes (--memory-limit)", result->reason,
+             job->request->memory_limit_bytes);
     } else if (result->status != REPLAY_OK) {
-        fail(entrant, result->status == REPLAY_FAULT ? "fault" : "unsupported", result->reason);
-    }
-    if (outcome->misdeed[0] != '\0' && entrant->right) {
-        fail(entrant, "fault", outcome->misdeed);
+        fail(entrant, result->status == REPLAY_FAULT ? "fault" : "unsupported", "%s",
+             result->reason);
+    } else if (outcome->misdeed[0] != '\0' && entrant->right) {
+        fail(entrant, "fault", "%s", outcome->misdeed);
     }
     return true;
-}
-
-static bool run_pass(struct job *job, struct entrant *entrant, enum replay_pass pass,
-                     struct replay_result *result, bool *usable, struct error *error)
-{
-    struct child_outcome outcome;
-    if (!run_somewhere(job, entrant, pass, result, &outcome, error)) {
-        return false;
-    }
-    count_done(job, pass);
-    return judge_pass(job, entrant, result, &outcome, usable, error);
 }
 
 /* Refuse structures that would take hours, or cannot be partitioned. */
 static void refuse(const struct job *job, struct entrant *entrant)
 {
-    char reason[200];
     if (job->request->ranks != NULL && replay_is_durable(entrant->timed)) {
         fail(entrant, "unsupported",
              "a durable structure belongs to one process, not to several ranks");
     } else if ((entrant->timed->capabilities & TL_CAP_SLOW) != 0 && !job->request->slow &&
                job->trace->ids > SIMULATE_SLOW_IDS_MAX) {
-        (void)snprintf(reason, sizeof reason,
-                       "an operation is linear in the timers, and the trace has %" PRIu32
-                       "; --slow runs it all the same",
-                       job->trace->ids);
-        fail(entrant, "unsupported", reason);
+        fail(entrant, "unsupported",
+             "an operation is linear in the timers, and the trace has %" PRIu32
+             "; --slow runs it all the same",
+             job->trace->ids);
     }
 }
 
@@ -192,11 +169,8 @@ static void check_one(void *ctx, size_t number)
     struct entrant *entrant = &job->entrants[number];
     struct found *found = &job->trace->found[number];
     if (is_checked(job, entrant)) {
-        struct replay_result *result = memory_bytes(sizeof *result);
-        found->made =
-            run_somewhere(job, entrant, PASS_CHECK, result, &found->outcome, &found->error);
-        memcpy(&found->check, result, offsetof(struct replay_result, latency_ns));
-        free(result);
+        found->made = run_somewhere(job, entrant, PASS_CHECK, &found->outcome, &found->error);
+        memcpy(&found->check, job->result, offsetof(struct replay_result, latency_ns));
     }
     found->ran = true;
 }
@@ -206,27 +180,25 @@ static void check_done(void *ctx)
     count_done(ctx, PASS_CHECK);
 }
 
-static bool judge_check(struct job *job, struct entrant *entrant, struct error *error)
+static bool judge_check(struct job *job, struct entrant *entrant)
 {
-    bool usable = false;
     const struct found *found = &job->trace->found[entrant->number];
     const struct replay_result *check = &found->check;
+    uint64_t *empty_ticks = &job->trace->empty_ticks;
     if (!is_checked(job, entrant)) {
         return true;
     }
     if (!found->made) {
-        *error = found->error;
+        *job->error = found->error;
         return false;
     }
-    if (!judge_pass(job, entrant, check, &found->outcome, &usable, error)) {
+    if (!judge_pass(job, entrant, check, &found->outcome)) {
         return false;
     }
-    if (usable) {
+    if (found->outcome.end == CHILD_DONE) {
         entrant->check = check;
         entrant->compared = entrant->judged && entrant->right && job->request->drive.budget == 0;
-        job->trace->empty_ticks = check->empty_ticks > job->trace->empty_ticks
-                                      ? check->empty_ticks
-                                      : job->trace->empty_ticks;
+        *empty_ticks = check->empty_ticks > *empty_ticks ? check->empty_ticks : *empty_ticks;
     }
     return true;
 }
@@ -248,7 +220,7 @@ static unsigned checks_at_once(const struct job *job)
     return (unsigned)(most < job->entrant_count ? most : job->entrant_count);
 }
 
-static bool check_all(struct job *job, struct error *error)
+static bool check_all(struct job *job)
 {
     for (size_t i = 0; i < job->entrant_count; i++) {
         refuse(job, &job->entrants[i]);
@@ -267,7 +239,7 @@ static bool check_all(struct job *job, struct error *error)
             check_one(job, i);
             check_done(job);
         }
-        done = judge_check(job, &job->entrants[i], error);
+        done = judge_check(job, &job->entrants[i]);
     }
     return done;
 }
@@ -302,14 +274,18 @@ static void keep_latency_run(const struct job *job, struct entrant *entrant,
 }
 
 /* Run a timed pass; keep its figures. */
-static bool time_pass(struct job *job, struct entrant *entrant, enum replay_pass pass,
-                      struct replay_result *result, struct error *error)
+static bool time_pass(struct job *job, struct entrant *entrant, enum replay_pass pass)
 {
-    bool usable = false;
-    if (!run_pass(job, entrant, pass, result, &usable, error)) {
+    const struct replay_result *result = job->result;
+    struct child_outcome outcome;
+    if (!run_somewhere(job, entrant, pass, &outcome, job->error)) {
         return false;
     }
-    if (!usable) {
+    count_done(job, pass);
+    if (!judge_pass(job, entrant, result, &outcome)) {
+        return false;
+    }
+    if (outcome.end != CHILD_DONE) {
         return true;
     }
     compare_work(entrant, result);
@@ -330,12 +306,10 @@ static bool time_pass(struct job *job, struct entrant *entrant, enum replay_pass
     return true;
 }
 
-static bool time_one(struct job *job, struct entrant *entrant, struct replay_result *result,
-                     struct error *error)
+static bool time_one(struct job *job, struct entrant *entrant)
 {
-    return time_pass(job, entrant, PASS_THROUGHPUT, result, error) &&
-           (!job->request->latency || !entrant->right ||
-            time_pass(job, entrant, PASS_LATENCY, result, error));
+    return time_pass(job, entrant, PASS_THROUGHPUT) &&
+           (!job->request->latency || !entrant->right || time_pass(job, entrant, PASS_LATENCY));
 }
 
 size_t simulate_turn(unsigned round, size_t at, size_t count)
@@ -350,64 +324,57 @@ static bool is_late(const struct simulate_request *request, unsigned runs)
            clock_now_ns() >= request->last_run_ns;
 }
 
-static bool time_all(struct job *job, struct error *error)
+static bool time_all(struct job *job)
 {
-    struct replay_result *result = memory_bytes(sizeof *result);
     bool done = true;
     for (unsigned run = 0; run < job->request->runs && done && !is_late(job->request, run); run++) {
         for (size_t i = 0; i < job->entrant_count && done; i++) {
             struct entrant *entrant = &job->entrants[simulate_turn(run, i, job->entrant_count)];
             if (entrant->right) {
-                done = time_one(job, entrant, result, error);
+                done = time_one(job, entrant);
             } else {
                 *job->work_done += (job->trace->events + 1) * run_weight(job->request);
             }
         }
     }
-    free(result);
     return done;
 }
 
 /* Time the recovery of a durable structure, in a folder of its own. */
-static bool recover_one(struct job *job, struct entrant *entrant, struct replay_result *result,
-                        struct error *error)
+static bool recover_one(struct job *job, struct entrant *entrant)
 {
     struct temporary temporary = {0};
     TL_OPTION_VALUES(options);
-    const struct tl_algo *algo = entrant->timed;
     const void *own = entrant->options;
     memcpy(options, own, sizeof options);
-    if (!temporary_make(&temporary, error)) {
+    if (!temporary_make(&temporary, job->error)) {
         return false;
     }
-    if (!tl_option_read(tl_option_find(algo->options, "path"), options, temporary.file)) {
-        temporary_remove(&temporary);
-        return error_set(error, "%s: the name of a temporary folder is too long", temporary.file);
-    }
+    bool done =
+        tl_option_read(tl_option_find(entrant->timed->options, "path"), options, temporary.file) ||
+        error_set(job->error, "%s: the name of a temporary folder is too long", temporary.file);
     entrant->options = options;
-    bool done = time_pass(job, entrant, PASS_RECOVERY, result, error);
+    done = done && time_pass(job, entrant, PASS_RECOVERY);
     entrant->options = own;
     temporary_remove(&temporary);
     return done;
 }
 
-static bool recover_all(struct job *job, struct error *error)
+static bool recover_all(struct job *job)
 {
-    struct replay_result *result = memory_bytes(sizeof *result);
     bool done = true;
     for (size_t i = 0; i < job->entrant_count && done && job->request->runs > 0; i++) {
         struct entrant *entrant = &job->entrants[i];
         if (replay_is_durable(entrant->timed) && entrant->right) {
-            done = recover_one(job, entrant, result, error);
+            done = recover_one(job, entrant);
         }
     }
-    free(result);
     return done;
 }
 
 /* --- figures --------------------------------------------------------------------------------- */
 
-static bool fill_rows(struct job *job, bool *all_right, struct error *error)
+static bool fill_rows(struct job *job, bool *all_right)
 {
     const struct entrant *floor = NULL;
     for (size_t i = 0; i < job->entrant_count; i++) {
@@ -422,7 +389,7 @@ static bool fill_rows(struct job *job, bool *all_right, struct error *error)
             *all_right =
                 *all_right && (entrant->right || strcmp(entrant->status, "unsupported") == 0);
         } else if (!entrant->right) {
-            return error_set(error, "%s: the harness's own floor failed: %s", job->trace->name,
+            return error_set(job->error, "%s: the harness's own floor failed: %s", job->trace->name,
                              entrant->reason);
         }
     }
@@ -431,8 +398,7 @@ static bool fill_rows(struct job *job, bool *all_right, struct error *error)
 
 /* --- traces ----------------------------------------------------------------------------------- */
 
-static bool open_entrant(const struct job *job, struct entrant *entrant, bool taped,
-                         struct error *error)
+static bool open_entrant(const struct job *job, struct entrant *entrant, bool taped)
 {
     const struct simulate_request *request = job->request;
     size_t number = job->entrant_count;
@@ -440,7 +406,7 @@ static bool open_entrant(const struct job *job, struct entrant *entrant, bool ta
                                 .number = number,
                                 .status = "ok",
                                 .right = true,
-                                .tape = taped ? tape_create(error) : NULL};
+                                .tape = taped ? tape_create(job->error) : NULL};
     if (number < request->contenders->count) {
         entrant->contender = &request->contenders->items[number];
     }
@@ -455,7 +421,7 @@ static bool open_entrant(const struct job *job, struct entrant *entrant, bool ta
 }
 
 /* Open the contenders, and the floor unless a contender is one. */
-static bool open_entrants(struct job *job, struct error *error)
+static bool open_entrants(struct job *job)
 {
     const struct simulate_request *request = job->request;
     struct simulation *simulation = job->simulation;
@@ -467,7 +433,7 @@ static bool open_entrants(struct job *job, struct error *error)
     job->entrants = &simulation->entrants[simulation->entrant_count];
     for (size_t i = 0; i < request->contenders->count + !has_floor && opened; i++) {
         struct entrant *entrant = &job->entrants[i];
-        opened = open_entrant(job, entrant, taped, error);
+        opened = open_entrant(job, entrant, taped);
         has_floor = has_floor || !entrant->judged;
         job->entrant_count++;
         simulation->entrant_count++;
@@ -476,43 +442,27 @@ static bool open_entrants(struct job *job, struct error *error)
 }
 
 /* Run all passes over a trace, and add their rows. */
-static bool simulate_described(struct job *job, uint64_t end_tick, bool *all_right,
-                               struct error *error)
+static bool run_all(struct job *job, uint64_t end_tick, bool *all_right)
 {
     const struct replay_window *window = &job->request->window;
     struct trace_row *trace = job->trace;
     if (window->asked && window->from_tick > end_tick) {
-        return error_set(
-            error, "--window: it begins at tick %" PRIu64 ", after the end of %s at tick %" PRIu64,
-            window->from_tick, trace->path, end_tick);
+        return error_set(job->error,
+                         "--window: it begins at tick %" PRIu64
+                         ", after the end of %s at tick %" PRIu64,
+                         window->from_tick, trace->path, end_tick);
     }
     trace->found_bytes = (job->request->contenders->count + 1) * sizeof *trace->found;
     trace->found = child_memory_new(trace->found_bytes);
-    bool done = open_entrants(job, error) && check_all(job, error) && time_all(job, error) &&
-                (job->request->ranks != NULL || recover_all(job, error)) &&
-                fill_rows(job, all_right, error);
+    job->result = memory_bytes(sizeof *job->result);
+    bool done = open_entrants(job) && check_all(job) && time_all(job) &&
+                (job->request->ranks != NULL || recover_all(job)) && fill_rows(job, all_right);
     for (size_t i = 0; i < job->entrant_count; i++) {
         tape_close(job->entrants[i].tape);
         job->entrants[i].tape = NULL;
     }
+    free(job->result);
     return done;
-}
-
-/* Let the ranks make their partitions of a file, which must be the same for all. */
-static bool share_out(struct job *job, const struct trace_header *header, struct error *error)
-{
-    const struct simulate_ranks *ranks = job->request->ranks;
-    uint64_t checksum;
-    struct trace_header whole;
-    if (!ranks->open(ranks->ctx, job->number, &whole, &checksum, error)) {
-        return false;
-    }
-    return (whole.events == header->events && whole.ids == header->ids &&
-            whole.reactions == header->reactions) ||
-           error_set(error,
-                     "%s: the ranks' partitions have %" PRIu64 " operations, it has %" PRIu64
-                     "; it must be the same file for every rank",
-                     job->trace->path, whole.events, header->events);
 }
 
 /* Lower bound of the check's memory for a timer, and for one with an expiry that may trigger
@@ -532,47 +482,58 @@ static bool has_room(const char *path, const struct trace_header *header, struct
                      path, header->ids, (double)bytes / 1e9);
 }
 
-static void set_checksum(struct job *job, uint64_t checksum)
+/* Let the ranks make their partitions, and get the header of the whole. Of a file, it must be the
+ * same for all. */
+static bool share_out(const struct job *job, const struct trace_header *file,
+                      struct trace_header *whole, uint64_t *checksum)
 {
-    (void)snprintf(job->trace->checksum, sizeof job->trace->checksum, "%016" PRIx64, checksum);
+    const struct simulate_ranks *ranks = job->request->ranks;
+    return ranks->open(ranks->ctx, job->number, whole, checksum, job->error) &&
+           (file == NULL ||
+            (whole->events == file->events && whole->ids == file->ids &&
+             whole->reactions == file->reactions) ||
+            error_set(job->error,
+                      "%s: the ranks' partitions have %" PRIu64 " operations, it has %" PRIu64
+                      "; it must be the same file for every rank",
+                      job->request->traces[job->number], whole->events, file->events));
 }
 
-static bool simulate_trace(struct job *job, bool *all_right, struct error *error)
+/* Simulate a trace that the ranks generate. */
+static bool simulate_generated(struct job *job, bool *all_right)
+{
+    struct trace_header header;
+    uint64_t checksum = 0;
+    if (!share_out(job, NULL, &header, &checksum)) {
+        return false;
+    }
+    add_trace(job, &header, checksum);
+    return run_all(job, header.end_tick, all_right);
+}
+
+static bool simulate_file(struct job *job, bool *all_right)
 {
     const char *path = job->request->traces[job->number];
     bool here = job->request->ranks == NULL;
+    struct trace_header whole;
     uint64_t checksum = 0;
-    struct trace_reader *reader = trace_reader_open(path, error);
+    uint64_t unused;
+    struct trace_reader *reader = trace_reader_open(path, job->error);
     if (reader == NULL) {
         return false;
     }
     const struct trace_header *header = trace_reader_header(reader);
-    bool done = trace_ids_check(reader, path, error) && (!here || has_room(path, header, error)) &&
-                checksum_trace(reader, &checksum, error);
+    bool done = trace_ids_check(reader, path, job->error) &&
+                (!here || has_room(path, header, job->error)) &&
+                checksum_trace(reader, &checksum, job->error);
     if (done) {
-        add_trace(job, header);
-        set_checksum(job, checksum);
-        job->stream = here ? stream_decode(reader, STREAM_HALF_FREE, error) : NULL;
-        done = (here ? job->stream != NULL : share_out(job, header, error)) &&
-               simulate_described(job, header->end_tick, all_right, error);
+        add_trace(job, header, checksum);
+        job->stream = here ? stream_decode(reader, STREAM_HALF_FREE, job->error) : NULL;
+        done = (here ? job->stream != NULL : share_out(job, header, &whole, &unused)) &&
+               run_all(job, header->end_tick, all_right);
     }
     stream_close(job->stream);
     trace_reader_close(reader);
     return done;
-}
-
-/* Simulate a trace that the ranks generate. */
-static bool simulate_generated(struct job *job, bool *all_right, struct error *error)
-{
-    const struct simulate_ranks *ranks = job->request->ranks;
-    uint64_t checksum = 0;
-    struct trace_header header;
-    if (!ranks->open(ranks->ctx, job->number, &header, &checksum, error)) {
-        return false;
-    }
-    add_trace(job, &header);
-    set_checksum(job, checksum);
-    return simulate_described(job, header.end_tick, all_right, error);
 }
 
 /* Return all the work to be done. Traces that cannot be read are reported when their turn comes. */
@@ -615,11 +576,11 @@ bool simulate(const struct simulate_request *request, struct simulation *simulat
         struct job job = {.request = request,
                           .simulation = simulation,
                           .number = i,
+                          .error = error,
                           .progress = &progress,
                           .work_done = &work_done};
-        done = request->ranks != NULL && request->ranks->generated
-                   ? simulate_generated(&job, all_right, error)
-                   : simulate_trace(&job, all_right, error);
+        bool generated = request->ranks != NULL && request->ranks->generated;
+        done = generated ? simulate_generated(&job, all_right) : simulate_file(&job, all_right);
     }
     progress_end(&progress);
     return done;

@@ -10,6 +10,7 @@
 #include "catalog.h"
 #include "child.h"
 #include "error.h"
+#include "outfolder.h"
 #include "replay.h"
 #include "results.h"
 
@@ -17,6 +18,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 /* Structures with linear operations run traces of more timers only on request. */
 #define SIMULATE_SLOW_IDS_MAX UINT32_C(50000)
@@ -169,6 +171,28 @@ void simulation_describe_traces(const struct simulation *simulation, json_t *con
 
 /* Harmless on a zeroed one. */
 void simulation_free(struct simulation *simulation);
+
+/* --- latencies, as files and as text: latency_report.c ----------------------------------------- */
+
+/* The two times of a call: see replay.h. */
+enum latency_time { LATENCY_SERVICE, LATENCY_RESPONSE, LATENCY_TIMES };
+
+/* Write the curve of each structure and operation as CSV: the quantiles 1 - 2^-(k/4), down to
+ * single values. */
+void latency_write_csv(const struct simulation *simulation, enum latency_time time, FILE *stream);
+
+/* Write latency/TRACE.STRUCTURE.OPERATION.TIME.hgrm, in HdrHistogram's percentile format and in
+ * nanoseconds, for all measurements. False with `error` set if a file cannot be written. */
+bool latency_write_histograms(const struct simulation *simulation, struct outfolder *folder,
+                              struct error *error);
+
+/* Return the longest call of each structure and operation, as an array of objects with trace, algo,
+ * options, op, ns, event, tick, and timer or, for advance, fired. */
+json_t *latency_worst(const struct simulation *simulation);
+
+/* Write them as a table, with a hint how to look at one again. Nothing if no latency was
+ * measured. */
+void latency_write_worst(const struct simulation *simulation, FILE *stream);
 
 /* --- the names of traces in results ----------------------------------------------------------- */
 

@@ -34,6 +34,8 @@ struct job {
     struct trace_row *trace;
     struct entrant *entrants; /* of the trace */
     size_t entrant_count;
+    struct replay_result *result; /* of the running pass */
+    struct error *error;
     struct progress *progress;
     uint64_t *work_done; /* for the progress: operations, weighted by pass */
 };
@@ -53,7 +55,7 @@ void add_result_row(const struct job *job, const struct entrant *entrant,
                     const struct entrant *floor);
 
 /* Add the job's trace to the simulation. */
-void add_trace(struct job *job, const struct trace_header *header);
+void add_trace(struct job *job, const struct trace_header *header, uint64_t checksum);
 
 /* Compute a checksum of the trace's operations, independent of its compression and origin. */
 bool checksum_trace(struct trace_reader *reader, uint64_t *checksum, struct error *error);

@@ -280,7 +280,7 @@ static double window_seconds(const struct replay_window *window, const struct tr
     return to > from ? (double)(to - from) * (double)header->tick_ns / 1e9 : 0;
 }
 
-void add_trace(struct job *job, const struct trace_header *header)
+void add_trace(struct job *job, const struct trace_header *header, uint64_t checksum)
 {
     const struct simulate_request *request = job->request;
     struct simulation *simulation = job->simulation;
@@ -295,6 +295,7 @@ void add_trace(struct job *job, const struct trace_header *header)
                            .reactions = header->reactions,
                            .causes_known = header->causes_known,
                            .has_slack = header->max_slack_ticks > 0};
+    (void)snprintf(job->trace->checksum, sizeof job->trace->checksum, "%016" PRIx64, checksum);
 }
 
 void simulation_describe_traces(const struct simulation *simulation, json_t *context)
