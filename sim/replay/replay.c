@@ -192,6 +192,8 @@ static void make_steps(struct replay *replay, size_t from, size_t to)
     if (from == 0 && to == block->group_count && block->codes.codes != NULL) {
         replay->steps = block->codes;
     } else {
+        MEMORY_REACH(replay->step_room, replay->step_capacity,
+                     STEP_BYTES(block->record_count + block->group_count));
         step_codes_make(&replay->steps, replay->step_room, block->records, block->groups + from,
                         to - from);
     }
@@ -205,7 +207,7 @@ static bool run_groups(struct replay *replay, const struct stream_block *block, 
     replay->block = block;
     replay->groups_filed = from;
     replay->groups_done = from;
-    if (replay->step_room != NULL) {
+    if (replay->request->pass != PASS_CHECK) {
         make_steps(replay, from, to);
     }
     start_clock(replay);
@@ -223,22 +225,6 @@ static bool run_groups(struct replay *replay, const struct stream_block *block, 
     if (replay->pass->file != NULL) {
         replay->pass->file(replay);
     }
-    return taken;
-}
-
-/* Run a stretch as the structure executed it. */
-static bool run_executed(struct replay *replay, const struct stretch *stretch,
-                         const struct tape_section *section)
-{
-    struct executed *executed = replay->executed;
-    const struct stream_block *block = &executed->made.block;
-    bool taken = true;
-    replay->arrived = executed->made.arrived;
-    executed_begin(executed, stretch->block, stretch->group, stretch->group_end, section);
-    while (taken && executed_next(executed)) {
-        taken = run_groups(replay, block, 0, block->group_count);
-    }
-    replay->arrived = NULL;
     return taken;
 }
 
@@ -264,11 +250,16 @@ static const struct tape_section *find_all(struct replay *replay, const struct s
 
 static bool run_external(struct replay *replay, const struct stretch *stretch)
 {
-    const struct tape_section *section = replay->player != NULL     ? replay->section
-                                         : replay->executed != NULL ? find_all(replay, stretch)
-                                                                    : NULL;
+    bool fires = (replay->algo->capabilities & TL_CAP_FIRES_NOTHING) == 0;
+    const struct tape_section *section = !fires ? find_all(replay, stretch) : replay->section;
+    struct made_block *made = &replay->executed;
     if (section != NULL && section->outside_count > 0) {
-        return run_executed(replay, stretch, section);
+        block_make_executed(made, stretch->block, stretch->group, stretch->group_end, section,
+                            replay->player != NULL && replay->service != NULL);
+        replay->arrived = made->arrived;
+        bool taken = run_groups(replay, &made->block, 0, made->block.group_count);
+        replay->arrived = NULL;
+        return taken;
     }
     /* The check also wakes up for these reactions if the structure may fire early. */
     replay->reaction = stretch->reaction;
@@ -445,9 +436,9 @@ static bool run_trace(struct replay *replay)
     for (size_t i = 0; i < stream->block_count; i++) {
         const struct stream_block *block = &stream->blocks[i];
         child_alive();
-        if (replay->received != NULL) {
-            block_make_received(replay->received, block, &replay->drive);
-            block = &replay->received->block;
+        if (replay->drive.pause_count > 0) {
+            block_make_received(&replay->received, block, &replay->drive);
+            block = &replay->received.block;
         }
         if (!run_block(replay, block)) {
             return false;
@@ -481,7 +472,6 @@ static bool take_drive(struct replay *replay)
         return false;
     }
     replay->service = service_open(drive, replay->header.tick_ns);
-    replay->received = drive->pause_count > 0 ? memory_bytes(sizeof *replay->received) : NULL;
     return true;
 }
 
@@ -496,7 +486,6 @@ static bool close_loop(struct replay *replay)
     replay->result->exact = tl_algo_is_exact(algo, request->options, max_delay_ticks);
     bool reacts = replay->header.reactions > 0;
     if ((algo->capabilities & TL_CAP_FIRES_NOTHING) != 0) {
-        replay->executed = reacts ? memory_new(1, sizeof *replay->executed) : NULL;
         return true;
     }
     if (!reacts && replay->service == NULL && replay->drive.kind != DRIVE_SLACK) {
@@ -521,8 +510,6 @@ static bool close_loop(struct replay *replay)
         return true;
     }
     replay->player = head;
-    replay->executed = memory_new(1, sizeof *replay->executed);
-    replay->executed->queues = replay->service != NULL;
     return head != NULL ||
            error_set(replay->error, "the reactions of the trace have not been determined");
 }
@@ -588,13 +575,16 @@ bool replay_run(const struct replay_request *request, struct replay_result *resu
     if (replay.self != NULL) {
         replay.algo->destroy(replay.self);
     }
-    replay.pass->close(&replay);
+    if (replay.pass->close != NULL) {
+        replay.pass->close(&replay);
+    }
     closed_loop_close(replay.loop);
     tape_head_close(replay.recorder);
     tape_head_close(replay.player);
     service_close(replay.service);
-    free(replay.received);
-    free(replay.executed);
+    block_release(&replay.received);
+    block_release(&replay.executed);
+    free(replay.step_room);
     free(replay.all.outside);
     return done;
 }

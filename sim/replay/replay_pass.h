@@ -102,7 +102,8 @@ struct replay {
     const uint64_t *arrived;          /* as in made_block; NULL: the ticks of the trace */
     struct step_codes steps;          /* timed passes: the running stretch */
     uint8_t *step_room;               /* memory for them, if the stream has none */
-    uint64_t begun_ns;                /* of the running stretch */
+    size_t step_capacity;
+    uint64_t begun_ns; /* of the running stretch */
     uint64_t begun_processor_ns;
 
     /* check */
@@ -119,8 +120,9 @@ struct replay {
 
     /* latency */
     uint64_t last_cycles;    /* the last reading of the counter */
-    uint32_t *op_cycles;     /* of each record of a block */
+    uint32_t *op_cycles;     /* of each record of the block */
     uint32_t *inside_cycles; /* of each reaction in a callback of the section */
+    size_t op_capacity;
     size_t inside_capacity;
     uint64_t inside_sum_cycles;     /* in the running advance */
     size_t inside_filed;            /* reactions of the section that are filed */
@@ -138,13 +140,13 @@ struct replay {
     /* Passes that play a tape. */
     struct tape_head *player;
     const struct tape_section *section; /* of the running stretch */
-    struct executed *executed;
+    struct made_block executed;
     struct tape_section all; /* for a structure that fires nothing: the stretch's reactions */
     bool may_be_early;
 
-    struct made_block *received; /* NULL: no pauses */
-    struct service *service;     /* NULL: callbacks take no time */
-    struct slack *slack;         /* of the check; the tape has its wakeups; NULL: not used */
+    struct made_block received;
+    struct service *service; /* NULL: callbacks take no time */
+    struct slack *slack;     /* of the check; the tape has its wakeups; NULL: not used */
 
     bool broken; /* the replay cannot go on; `error` is set */
     struct error *error;
@@ -172,7 +174,7 @@ struct pass {
     void (*section)(struct replay *replay);
     /* Call after the last operation of the trace. May be NULL. */
     void (*finish)(struct replay *replay);
-    /* Free the memory of open, if that was called. */
+    /* Free the memory of open, if that was called. May be NULL. */
     void (*close)(struct replay *replay);
 };
 
@@ -184,7 +186,7 @@ extern const struct pass recovery_pass;
 /* Return the tick at which the loop receives an operation that is at `tick` in the trace. */
 static inline uint64_t replay_comes_at(const struct replay *replay, uint64_t tick)
 {
-    return replay->received == NULL ? tick : drive_awake(&replay->drive, tick);
+    return replay->drive.pause_count == 0 ? tick : drive_awake(&replay->drive, tick);
 }
 
 /* Create the structure for all timers of the trace, at the replay's clock. False: the result has

@@ -157,7 +157,6 @@ static void fired_untimed(void *ctx, uint32_t id, uint64_t now)
 
 static void open_throughput(struct replay *replay)
 {
-    replay->step_room = memory_bytes(STEPS_BYTES_MAX);
     replay->fire = replay->player != NULL ? fired_untimed : fired_alone;
 }
 
@@ -186,16 +185,10 @@ static bool apply_untimed(struct replay *replay, size_t from, size_t to)
     return apply_steps(replay, from, let_pass_untimed, false);
 }
 
-static void close_throughput(struct replay *replay)
-{
-    free(replay->step_room);
-}
-
 const struct pass throughput_pass = {
     .open = open_throughput,
     .apply = apply_untimed,
     .pass_rest = pass_rest_untimed,
-    .close = close_throughput,
 };
 
 /* --- recovery --------------------------------------------------------------------------------- */
@@ -252,7 +245,6 @@ const struct pass recovery_pass = {
     .apply = apply_untimed,
     .pass_rest = pass_rest_untimed,
     .finish = finish_recovery,
-    .close = close_throughput,
 };
 
 /* --- latency: tables -------------------------------------------------------------------------- */
@@ -263,38 +255,42 @@ static void *new_table(size_t count, size_t bytes)
     return memset(memory_table(count, bytes), 0, count * bytes);
 }
 
+/* Make a table one of at least `count` readings. */
+static void reach_table(uint32_t **table, size_t *capacity, size_t count)
+{
+    if (count > *capacity) {
+        memory_table_free(*table, *capacity, sizeof **table);
+        *capacity = count + count / 2;
+        *table = new_table(*capacity, sizeof **table);
+    }
+}
+
 static void open_latency(struct replay *replay)
 {
     replay->ns_per_cycle = clock_ns_per_cycle();
     replay->schedule.tick_ns = (double)replay->header.tick_ns;
     replay->advance_capacity = 2 * (size_t)TRACE_BLOCK_RECORDS;
-    replay->op_cycles = new_table(TRACE_BLOCK_RECORDS, sizeof *replay->op_cycles);
+    reach_table(&replay->op_cycles, &replay->op_capacity, TRACE_BLOCK_RECORDS);
     replay->advances = new_table(replay->advance_capacity, sizeof *replay->advances);
     replay->due = new_table(replay->header.ids, sizeof *replay->due);
-    replay->step_room = memory_bytes(STEPS_BYTES_MAX);
 }
 
 static void close_latency(struct replay *replay)
 {
-    memory_table_free(replay->op_cycles, TRACE_BLOCK_RECORDS, sizeof *replay->op_cycles);
+    memory_table_free(replay->op_cycles, replay->op_capacity, sizeof *replay->op_cycles);
     memory_table_free(replay->advances, replay->advance_capacity, sizeof *replay->advances);
     memory_table_free(replay->due, replay->header.ids, sizeof *replay->due);
     memory_table_free(replay->inside_cycles, replay->inside_capacity,
                       sizeof *replay->inside_cycles);
-    free(replay->step_room);
 }
 
 /* Make room for the times of a section's reactions. */
 static void make_section_room(struct replay *replay)
 {
-    size_t count = replay->section->inside_count;
-    if (count <= replay->inside_capacity) {
-        return;
-    }
-    memory_table_free(replay->inside_cycles, replay->inside_capacity,
-                      sizeof *replay->inside_cycles);
-    replay->inside_capacity = count + count / 2;
-    replay->inside_cycles = new_table(replay->inside_capacity, sizeof *replay->inside_cycles);
+    const struct tape_section *section = replay->section;
+    reach_table(&replay->inside_cycles, &replay->inside_capacity, section->inside_count);
+    reach_table(&replay->op_cycles, &replay->op_capacity,
+                TRACE_BLOCK_RECORDS + section->outside_count);
 }
 
 /* --- latency: filing -------------------------------------------------------------------------- */

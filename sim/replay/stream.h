@@ -59,9 +59,10 @@ enum step { STEP_START = TRACE_START, STEP_STOP = TRACE_STOP, STEP_TIME, STEP_KI
 enum {
     STEPS_A_CODE = 4,
     STEP_CODES = STEP_KINDS * STEP_KINDS * STEP_KINDS * STEP_KINDS,
-    /* bytes of a block's: each record, and time before each */
-    STEPS_BYTES_MAX = 2 * TRACE_BLOCK_RECORDS / STEPS_A_CODE + STEPS_A_CODE,
 };
+
+/* The bytes of the codes of this many steps. */
+#define STEP_BYTES(steps) ((steps) / STEPS_A_CODE + STEPS_A_CODE)
 
 /* Return a step of a code. The first step is the lowest digit to the base of STEP_KINDS. */
 static inline enum step step_of_code(unsigned code, unsigned place)
@@ -80,8 +81,7 @@ struct step_codes {
 };
 
 /* Encode the steps of `count` groups of `records`: for each, time up to its tick, then its
- * operations. `room` has STEPS_BYTES_MAX bytes; a
- * quarter of a byte for each step and STEPS_A_CODE more are enough. */
+ * operations. `room` has STEP_BYTES of them. */
 void step_codes_make(struct step_codes *codes, uint8_t *room, const struct trace_record *records,
                      const struct trace_group *groups, size_t count);
 

@@ -224,16 +224,14 @@ const struct tape_section *tape_play_section(struct tape_head *head, struct erro
 
 /* --- blocks ---------------------------------------------------------------------------------- */
 
-static void begin_block(struct made_block *made)
-{
-    made->block = (struct stream_block){
-        .records = made->records, .groups = made->groups, .events = made->events};
-}
-
+/* Add a group, the operations of a tick. */
 static void add_group(struct made_block *made, uint64_t tick)
 {
-    made->groups[made->block.group_count++] =
-        (struct trace_group){.tick = tick, .first = (uint32_t)made->block.record_count};
+    struct stream_block *block = &made->block;
+    MEMORY_REACH(made->groups, made->group_room, block->group_count);
+    block->groups = made->groups;
+    made->groups[block->group_count++] =
+        (struct trace_group){.tick = tick, .first = (uint32_t)block->record_count};
 }
 
 /* Add an operation to the last group, which is one of this tick. */
@@ -241,10 +239,33 @@ static void add_record(struct made_block *made, uint64_t arrived, uint64_t event
                        struct trace_record record)
 {
     struct stream_block *block = &made->block;
+    size_t at = block->record_count++;
+    if (at >= made->record_room) {
+        made->record_room = memory_room(at, SIZE_MAX);
+        made->arrived = memory_resize(made->arrived, made->record_room, sizeof *made->arrived);
+        made->events = memory_resize(made->events, made->record_room, sizeof *made->events);
+        made->records = memory_resize(made->records, made->record_room, sizeof *made->records);
+        block->events = made->events;
+        block->records = made->records;
+    }
     made->groups[block->group_count - 1].count++;
-    made->events[block->record_count] = event;
-    made->arrived[block->record_count] = arrived;
-    made->records[block->record_count++] = record;
+    made->arrived[at] = arrived;
+    made->events[at] = event;
+    made->records[at] = record;
+}
+
+static void begin_block(struct made_block *made)
+{
+    made->block = (struct stream_block){
+        .records = made->records, .groups = made->groups, .events = made->events};
+}
+
+void block_release(struct made_block *made)
+{
+    free(made->arrived);
+    free(made->events);
+    free(made->records);
+    free(made->groups);
 }
 
 void block_make_received(struct made_block *made, const struct stream_block *from,
@@ -267,103 +288,60 @@ void block_make_received(struct made_block *made, const struct stream_block *fro
     }
 }
 
-/* --- executed order -------------------------------------------------------------------------- */
-
-void executed_begin(struct executed *executed, const struct stream_block *from, size_t group,
-                    size_t group_end, const struct tape_section *section)
-{
-    executed->from = from;
-    executed->group = group;
-    executed->group_end = group_end;
-    executed->record = 0;
-    executed->applied = UINT64_MAX;
-    executed->section = section;
-    executed->outside = 0;
-}
-
-static bool is_full(const struct executed *executed)
-{
-    const struct stream_block *block = &executed->made.block;
-    return block->record_count == TRACE_BLOCK_RECORDS || block->group_count == TRACE_BLOCK_RECORDS;
-}
-
 /* Make the last group one of this tick. */
-static void go_to(struct executed *executed, uint64_t tick)
+static void go_to(struct made_block *made, uint64_t tick)
 {
-    size_t groups = executed->made.block.group_count;
-    if (groups == 0 || executed->made.groups[groups - 1].tick != tick) {
-        add_group(&executed->made, tick);
+    size_t groups = made->block.group_count;
+    if (groups == 0 || made->groups[groups - 1].tick != tick) {
+        add_group(made, tick);
     }
 }
 
-/* Return the tape's next entry; NULL: there is none. */
-static const struct tape_outside *next_entry(const struct executed *executed)
+/* Add the wakeups and the postponed reactions up to a tick, from entry `at` on; return the next
+ * entry. */
+static size_t add_held(struct made_block *made, const struct tape_section *section, size_t at,
+                       uint64_t tick)
 {
-    const struct tape_section *section = executed->section;
-    return executed->outside < section->outside_count ? &section->outside[executed->outside] : NULL;
-}
-
-/* Add the wakeups and the postponed reactions up to a tick. */
-static void add_held(struct executed *executed, uint64_t tick)
-{
-    const struct tape_outside *held;
-    while (!is_full(executed) && (held = next_entry(executed)) != NULL && held->op <= TAPE_WAKEUP &&
-           held->tick <= tick) {
-        go_to(executed, held->tick);
+    for (; at < section->outside_count; at++) {
+        const struct tape_outside *held = &section->outside[at];
+        if (held->op > TAPE_WAKEUP || held->tick > tick) {
+            break;
+        }
+        go_to(made, held->tick);
         if (held->op != TAPE_WAKEUP) {
             add_record(
-                &executed->made, held->tick, held->event,
+                made, held->tick, held->event,
                 (struct trace_record){.deadline = held->deadline, .id = held->id, .op = held->op});
         }
-        executed->outside++;
     }
+    return at;
 }
 
-/* Add the rest of the running group. It wakes the loop even if all its operations are
- * superseded. */
-static void add_external(struct executed *executed)
+void block_make_executed(struct made_block *made, const struct stream_block *from, size_t group,
+                         size_t group_end, const struct tape_section *section, bool queues)
 {
-    const struct stream_block *from = executed->from;
-    const struct trace_group *group = &from->groups[executed->group];
-    for (; executed->record < group->count && !is_full(executed); executed->record++) {
-        const struct tape_outside *entry = next_entry(executed);
-        if (executed->applied == UINT64_MAX) {
-            bool queued = executed->queues && entry != NULL;
-            executed->applied = queued ? entry->tick : group->tick;
-            executed->outside += queued;
-            entry = next_entry(executed);
+    const struct tape_outside *outside = section->outside;
+    size_t at = 0;
+    begin_block(made);
+    for (; group < group_end; group++) {
+        const struct trace_group *arrived = &from->groups[group];
+        uint64_t tick = arrived->tick;
+        at = add_held(made, section, at, queues ? UINT64_MAX : tick);
+        if (queues && at < section->outside_count) {
+            tick = outside[at++].tick;
         }
-        go_to(executed, executed->applied);
-        uint32_t i = group->first + executed->record;
-        uint64_t event = stream_event(from, i);
-        if (entry != NULL && entry->op == TAPE_SUPERSEDED && entry->event == event) {
-            executed->outside++;
-        } else {
-            add_record(&executed->made, group->tick, event,
-                       due_later(&from->records[i], group->tick, executed->applied));
-        }
-    }
-    if (executed->record == group->count) {
-        executed->record = 0;
-        executed->applied = UINT64_MAX;
-        executed->group++;
-    }
-}
-
-bool executed_next(struct executed *executed)
-{
-    begin_block(&executed->made);
-    while (executed->group < executed->group_end && !is_full(executed)) {
-        if (executed->record == 0) {
-            add_held(executed,
-                     executed->queues ? UINT64_MAX : executed->from->groups[executed->group].tick);
-        }
-        if (!is_full(executed)) {
-            add_external(executed);
+        /* It wakes the loop even if all its operations are superseded. */
+        go_to(made, tick);
+        for (uint32_t i = arrived->first; i < arrived->first + arrived->count; i++) {
+            uint64_t event = stream_event(from, i);
+            if (at < section->outside_count && outside[at].op == TAPE_SUPERSEDED &&
+                outside[at].event == event) {
+                at++;
+            } else {
+                add_record(made, arrived->tick, event,
+                           due_later(&from->records[i], arrived->tick, tick));
+            }
         }
     }
-    if (executed->group == executed->group_end) {
-        add_held(executed, UINT64_MAX);
-    }
-    return executed->made.block.group_count > 0;
+    (void)add_held(made, section, at, UINT64_MAX);
 }

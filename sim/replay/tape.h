@@ -105,13 +105,15 @@ bool tape_record_section(struct tape_head *head, struct error *error);
 /* Return the next section, valid until the next call. NULL with `error` set if there is none. */
 const struct tape_section *tape_play_section(struct tape_head *head, struct error *error);
 
-/* A block that is not the stream's own. */
+/* A block that is not the stream's own, of any size. Zeroed at the beginning. */
 struct made_block {
     struct stream_block block;
-    uint64_t events[TRACE_BLOCK_RECORDS];
-    struct trace_record records[TRACE_BLOCK_RECORDS];
-    struct trace_group groups[TRACE_BLOCK_RECORDS];
-    uint64_t arrived[TRACE_BLOCK_RECORDS]; /* of each record: its tick in the trace */
+    uint64_t *arrived; /* of each record: its tick in the trace */
+    uint64_t *events;
+    struct trace_record *records;
+    struct trace_group *groups;
+    size_t record_room;
+    size_t group_room;
 };
 
 /* Make the block of the operations that a loop with pauses receives: those during a busy pause are
@@ -119,25 +121,13 @@ struct made_block {
 void block_make_received(struct made_block *made, const struct stream_block *from,
                          const struct replay_drive *drive);
 
-/* The operations of a stretch that are outside of callbacks, in executed order. Postponed reactions
- * come at their ticks, before the external operations. */
-struct executed {
-    struct made_block made;
-    const struct stream_block *from; /* its groups [group, group_end) remain; NULL: none */
-    size_t group;
-    size_t group_end;
-    uint32_t record;  /* of the group, already added */
-    uint64_t applied; /* at this tick; UINT64_MAX: not known yet */
-    const struct tape_section *section;
-    size_t outside; /* its next entry */
-    bool queues;    /* the tape has the ticks at which external operations are applied */
-};
+/* Make the block of groups [group, group_end) of `from`, and of the operations outside of callbacks
+ * in their section of the tape, in executed order: postponed reactions come at their ticks, before
+ * the external operations. `queues`: the tape has the ticks at which these are applied. */
+void block_make_executed(struct made_block *made, const struct stream_block *from, size_t group,
+                         size_t group_end, const struct tape_section *section, bool queues);
 
-/* Begin with groups [group, group_end) of `from`, and their section of the tape. */
-void executed_begin(struct executed *executed, const struct stream_block *from, size_t group,
-                    size_t group_end, const struct tape_section *section);
-
-/* Make the block of the next operations. False: there are none. */
-bool executed_next(struct executed *executed);
+/* Free its memory. */
+void block_release(struct made_block *made);
 
 #endif

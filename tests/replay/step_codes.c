@@ -10,7 +10,7 @@
 static struct trace_record records[TRACE_BLOCK_RECORDS];
 static struct trace_group groups[TRACE_BLOCK_RECORDS];
 static struct step_codes codes;
-static uint8_t room[STEPS_BYTES_MAX];
+static uint8_t room[STEP_BYTES(2 * TRACE_BLOCK_RECORDS)];
 
 /* A block of `count` random operations, in groups of 1 to `longest`. */
 static struct trace_block draw_block(struct random *random, uint32_t count, uint32_t longest)
@@ -97,7 +97,7 @@ static void a_full_block_has_room(void **state)
     assert_int_equal(block.group_count, TRACE_BLOCK_RECORDS);
     assert_steps_of(&block, 0, block.group_count);
     assert_int_equal(steps_made(), 2 * TRACE_BLOCK_RECORDS);
-    assert_in_range(codes.code_count + codes.rest_count, 1, STEPS_BYTES_MAX);
+    assert_in_range(codes.code_count + codes.rest_count, 1, STEP_BYTES(2 * TRACE_BLOCK_RECORDS));
 }
 
 int main(void)
