@@ -72,7 +72,8 @@ enum wrong {
     FORGETS_SEVENTH_FOR_NOW,
     FORGETS_IN_ONE_SEQUENCE,
     TAGS_POINTERS,
-    ASSUMES_16_BYTES
+    ASSUMES_16_BYTES,
+    HORIZON_BY_ID
 };
 
 #define NOWHERE   UINT32_MAX
@@ -475,7 +476,8 @@ static enum tl_status heap_start(void *self, uint32_t id, uint64_t deadline)
         return TL_OK;
     }
     bool restart = is_pending(heap, id);
-    if (WRONG == FULL_AND_HORIZON && due - clock > 100) {
+    if ((WRONG == FULL_AND_HORIZON && due - clock > 100) ||
+        (WRONG == HORIZON_BY_ID && due - clock > (id < 5 ? 1000 : 900))) {
         return TL_ERR_HORIZON;
     }
     if (WRONG == FORGETS_IN_ONE_SEQUENCE) {
@@ -706,7 +708,9 @@ TL_ALGO(WRONG_SYMBOL) = {
     WRONG_TEXTS(WRONG_HOW, WRONG_CASE),
     .capabilities = (KEEPS_NO_ORDER ? 0 : TL_CAP_ORDERED | TL_CAP_FIFO) | TL_CAP_EXACT |
                     TL_CAP_NEXT | (INEXACT_NEXT ? 0 : TL_CAP_NEXT_EXACT) | TL_CAP_BUDGET |
-                    (WRONG == FULL_AND_HORIZON ? TL_CAP_REFUSES : TL_CAP_UNLIMITED) |
+                    (WRONG == FULL_AND_HORIZON ? TL_CAP_REFUSES
+                     : WRONG == HORIZON_BY_ID  ? 0
+                                               : TL_CAP_UNLIMITED) |
                     (WRONG == RESERVE_BREAKS_ITS_WORD ? TL_CAP_ALLOCATES : 0) |
                     (WRONG == FULL_RIGHTLY || WRONG == FULL_FORGETS || WRONG == FULL_FOR_EVER
                          ? TL_CAP_REFUSES

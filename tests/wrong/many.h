@@ -44,10 +44,12 @@ enum wrong {
     DEFERS_9000,
     LEFT_OVER_330_IS_DROPPED,
     RESERVE_DROPS_FULL_128,
-    RESERVE_FALLS_BACK
+    RESERVE_FALLS_BACK,
+    BUDGET_350_MISCOUNTS,
+    FILES_100000_A_TICK
 };
 
-enum { SLOTS_MOST = 1024, DUE_LIST = SLOTS_MOST, LATE_LIST, LISTS };
+enum { SLOTS_MOST = 1024, DUE_LIST = SLOTS_MOST, LATE_LIST, NEW_LIST, LISTS };
 
 /* A stale entry of a stop (STALE_GENERATION_OF_16_BITS). */
 struct stale {
@@ -73,6 +75,7 @@ struct wheel {
     uint32_t in_slot[SLOTS_MOST];
     uint32_t place;
     uint32_t left_over;
+    uint32_t used_up; /* advances that fired just as many as the budget */
     char *text;
     uint64_t announced;
     uint64_t clock;
@@ -286,7 +289,9 @@ static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
     } else if (delay == 0) {
         put_in(wheel, LATE_LIST, index);
     } else {
-        put_in(wheel, (uint32_t)(deadline % slots_of(wheel)), index);
+        put_in(wheel,
+               WRONG == FILES_100000_A_TICK ? NEW_LIST : (uint32_t)(deadline % slots_of(wheel)),
+               index);
     }
     return TL_OK;
 }
@@ -324,6 +329,14 @@ static uint64_t wheel_advance(void *self, uint64_t now, uint64_t budget, tl_fire
         }
     }
     gather(wheel, LATE_LIST, now);
+    for (uint32_t k = 0; k < 100000 && is_linked(wheel->nodes, NEW_LIST); k++) {
+        uint32_t index = wheel->nodes[NEW_LIST].next;
+        take_out(wheel, index);
+        put_in(wheel,
+               wheel->nodes[index].due <= now ? DUE_LIST
+                                              : (uint32_t)(wheel->nodes[index].due % slots),
+               index);
+    }
     for (uint64_t k = 1; k <= now - wheel->clock && k <= slots && !is_idle; k++) {
         uint32_t slot = (uint32_t)((wheel->clock + k) % slots);
         if (!is_empty(wheel, slot)) {
@@ -346,6 +359,8 @@ static uint64_t wheel_advance(void *self, uint64_t now, uint64_t budget, tl_fire
         fire(ctx, index - LISTS, now);
     }
     wheel->firing = false;
+    wheel->used_up += fired == budget && !is_linked(wheel->nodes, DUE_LIST);
+    wheel->count += WRONG == BUDGET_350_MISCOUNTS && fired == budget && wheel->used_up == 350;
     wheel->left_over = is_linked(wheel->nodes, DUE_LIST) ? wheel->left_over + 1 : 0;
     if ((WRONG == LEFT_OVER_256_IS_DROPPED && wheel->left_over == 256) ||
         (WRONG == LEFT_OVER_330_IS_DROPPED && wheel->left_over == 330)) {

@@ -42,7 +42,12 @@ enum wrong {
     START_GROWS_AS_TOLERATED,
     START_GROWS_A_LITTLE_MORE,
     STOP_WALKS_WHEN_MANY,
-    TICK_WALKS_WHEN_MANY
+    TICK_WALKS_WHEN_MANY,
+    START_WALKS_WHEN_MANY,
+    RESTART_WALKS_WHEN_MANY,
+    EXPIRY_WALKS_WHEN_MANY,
+    START_WALKS_ITS_TICK,
+    STOP_SEARCHES_ITS_LIST
 };
 
 #define BITS   5
@@ -82,6 +87,24 @@ static void walk_list(const struct shown *shown, uint32_t index)
     volatile uint32_t at = index;
     while (at >= LISTS) {
         at = shown->nodes[at].next;
+    }
+}
+
+/* Go back from a timer to the head of its list, past those that were filed before it. */
+static void find_list(const struct shown *shown, uint32_t index)
+{
+    volatile uint32_t at = index;
+    while (at >= LISTS) {
+        at = shown->nodes[at].prev;
+    }
+}
+
+/* Go back past the timers with the due tick of this one. */
+static void walk_tick(const struct shown *shown, uint32_t index)
+{
+    volatile uint32_t at = index;
+    while (at >= LISTS && shown->nodes[at].due == shown->nodes[index].due) {
+        at = shown->nodes[at].prev;
     }
 }
 
@@ -136,6 +159,9 @@ static enum tl_status told_stop(void *self, uint32_t id)
     }
     if (WRONG == STOP_WALKS || (WRONG == STOP_WALKS_WHEN_MANY && shown->count > 4096)) {
         walk_list(shown, LISTS + id);
+    }
+    if (WRONG == STOP_SEARCHES_ITS_LIST) {
+        find_list(shown, LISTS + id);
     }
     unlink_node(shown->nodes, LISTS + id);
     shown->count--;
@@ -194,7 +220,13 @@ static enum tl_status told_start(void *self, uint32_t id, uint64_t deadline)
     } else {
         file_timer(shown, LISTS + id);
     }
-    if (WRONG == START_WALKS || (WRONG == RESTART_WALKS && restart)) {
+    bool many = shown->count > 4096;
+    if (WRONG == START_WALKS_ITS_TICK) {
+        walk_tick(shown, LISTS + id);
+    }
+    if (WRONG == START_WALKS || (WRONG == RESTART_WALKS && restart) ||
+        (WRONG == START_WALKS_WHEN_MANY && many) ||
+        (WRONG == RESTART_WALKS_WHEN_MANY && restart && many)) {
         walk_list(shown, shown->nodes[shown->nodes[LISTS + id].next].next);
     }
     if (WRONG == STARTS_NOT_COUNTED) {
@@ -285,7 +317,7 @@ static uint64_t told_advance(void *self, uint64_t now, uint64_t budget, tl_fire_
         if (WRONG == EXPIRY_SCANS) {
             scan(shown);
         }
-        if (WRONG == EXPIRY_WALKS) {
+        if (WRONG == EXPIRY_WALKS || (WRONG == EXPIRY_WALKS_WHEN_MANY && shown->count > 4096)) {
             walk_list(shown, shown->nodes[FAR].next);
         }
         unlink_node(shown->nodes, index);

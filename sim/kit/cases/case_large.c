@@ -65,8 +65,6 @@ void case_many_one_tick(struct kit_run *run)
         (void)subject_advance(&subject, subject.clock + i % 2, 1);
     }
     script_advance(&subject, subject.clock);
-    (void)fill(run, &subject, count, 1, 0, 1);
-    script_advance(&subject, subject.clock + 1);
     script_close(&subject);
     note_fewer(run, count, many(run));
 }
