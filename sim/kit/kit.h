@@ -53,9 +53,9 @@ struct kit_run; /* kit_subject.h */
 struct kit_case {
     const char *name;
     const char *group;
-    const char *asserts; /* one sentence */
-    uint32_t flags;      /* required capabilities, KIT_NEEDS_RECORDS, KIT_ONCE */
+    uint32_t flags; /* required capabilities, KIT_NEEDS_RECORDS, KIT_ONCE */
     void (*function)(struct kit_run *run);
+    const char *asserts; /* one sentence */
 };
 
 /* Return the contract cases in their order; set *count. */

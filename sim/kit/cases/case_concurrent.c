@@ -19,7 +19,6 @@
 #include "kit_steps.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <sched.h>
@@ -58,7 +57,7 @@ struct lane {
     pthread_t thread;
     clockid_t processor_time;
     sem_t turn;
-    char stat_path[64]; /* of its state, in /proc */
+    pid_t id;
     _Atomic bool waits; /* for its turn */
     _Atomic bool done;
     const void *accesses[ACCESSES_MAX]; /* instructions that access shared memory, in their order */
@@ -97,19 +96,6 @@ static uint64_t lane_ns(const struct lane *lane)
     struct timespec used = {0};
     (void)clock_gettime(lane->processor_time, &used);
     return (uint64_t)used.tv_sec * UINT64_C(1000000000) + (uint64_t)used.tv_nsec;
-}
-
-/* Whether the thread sleeps in the kernel. */
-static bool is_asleep(const struct lane *lane)
-{
-    char text[128] = "";
-    int file = open(lane->stat_path, O_RDONLY | O_CLOEXEC);
-    ssize_t bytes = file >= 0 ? read(file, text, sizeof text - 1) : 0;
-    if (file >= 0) {
-        (void)close(file);
-    }
-    const char *state = bytes > 0 ? strrchr(text, ')') : NULL;
-    return state != NULL && state[1] != '\0' && state[2] == 'S';
 }
 
 /* Let all threads go on at once. False: another one has done so, and wakes this one. */
@@ -152,7 +138,7 @@ static void wait_for_turn(struct lane *lane)
             watched = running;
             begun_ns = lane_ns(other);
         }
-        bool waits = is_asleep(other) || lane_ns(other) - begun_ns > TURN_NS;
+        bool waits = kit_steps_is_asleep(other->id) || lane_ns(other) - begun_ns > TURN_NS;
         if (waits && !atomic_load(&other->waits) && !atomic_load(&other->done) &&
             running == atomic_load(&stage.running) && free_all(lane)) {
             return;
@@ -250,8 +236,7 @@ static void *take_turns(void *ctx)
 {
     struct lane *lane = ctx;
     unsigned number = (unsigned)(lane - stage.lanes);
-    (void)snprintf(lane->stat_path, sizeof lane->stat_path, "/proc/self/task/%d/stat",
-                   (int)gettid());
+    lane->id = gettid();
     for (;;) {
         while (sem_wait(&lane->turn) != 0 || (atomic_load(&lane->done) && !stage.over)) {
         }
@@ -434,6 +419,24 @@ static const char *const scripts[] = {
     ": S0@1 | S1@1 S2@1 A1 S3@2 S4@2",
     ": S0@2 | S1@1 A1 S2@2 | S3@2 S4@3",
     "S0@1 : A1 A2 A3 | S1@2 S1@2 S1@2 S1@2 S1@2 S1@2 S2@2", /* more starts than timers */
+
+    /* drawn */
+    "S0@1 : X0 X2 S0@3 | A1",
+    "S0@3 : S0@2 S2@1 | A1 S0@2",
+    "S0@3 : X1 S2@1 S1@1 S2@2 | A1",
+    "S0@3 : X2 S0@2 | S1@1 X0 | A1 A2",
+    "S0@1 : S0@2 S2@1 S2@2 X0 | S2@3 S2@3 A1",
+    "S0@2 : X0 S0@2 X0 | S2@1 A1 S2@3 S1@1",
+    "S0@2 : S0@2 S0@2 S0@3 | A1 A2 A3 A4",
+    "S0@3 : S0@3 S1@1 | S2@1 X0 | S0@3 A1",
+    "S0@1 : S2@1 | A1",
+    "S0@2 : S0@2 S0@2 S2@1 X1 | S0@3 A1 S1@1",
+    "S0@3 : S0@2 S0@2 | A1 A2",
+    "S0@2 : S0@2 X0 X0 S1@1 | S1@3",
+    "S0@1 : S1@1 | A1 S0@2 A2 X0",
+    "S0@2 : X0 S1@1 | X1 A1",
+    "S0@3 : S0@2 X0 | S0@2 X0 | S2@3 S0@2",
+    "S0@3 : S2@1 S0@2 | S0@3 A1 A2 A3",
 };
 
 /* Read a script; return how many threads it has. */
@@ -456,29 +459,6 @@ static unsigned read_script(const char *text)
         }
     }
     return lanes;
-}
-
-/* Write a script for two or three threads, the last of which advances. */
-static void draw_script(uint64_t seed, char text[64])
-{
-    unsigned lanes = 2 + (unsigned)(kit_random(&seed) % 2);
-    unsigned tick = 1;
-    size_t at = (size_t)snprintf(text, 64, "S0@%u :", (unsigned)(1 + kit_random(&seed) % 3));
-    for (unsigned lane = 0; lane < lanes; lane++) {
-        uint64_t draw = kit_random(&seed);
-        for (unsigned i = 0; i <= draw % (lanes == 2 ? 4 : 2); i++) {
-            unsigned id = (unsigned)(draw >> (8 + 4 * i) & 3u) % 3;
-            unsigned kind = (unsigned)(draw >> (32 + 4 * i) & 7u);
-            if (lane == lanes - 1 && kind < 4) {
-                at += (size_t)snprintf(text + at, 64 - at, " A%u", tick++);
-            } else if (kind % 3 == 0) {
-                at += (size_t)snprintf(text + at, 64 - at, " X%u", id);
-            } else {
-                at += (size_t)snprintf(text + at, 64 - at, " S%u@%u", id, 1 + (kind ^ id) % 3);
-            }
-        }
-        at += (size_t)snprintf(text + at, 64 - at, lane + 1 < lanes ? " |" : "");
-    }
 }
 
 /* --- steps: runs ----------------------------------------------------------------------------- */
@@ -596,8 +576,6 @@ static void explore_script(const char *script, bool draws)
     }
 }
 
-#define DRAWN_SCRIPTS 16u
-
 void case_concurrent_steps(struct kit_run *run)
 {
 #ifdef __SANITIZE_THREAD__
@@ -605,13 +583,9 @@ void case_concurrent_steps(struct kit_run *run)
     return;
 #endif
     begin_lanes(run);
-    for (size_t i = 0; i < 4 * (LENGTH(scripts) + DRAWN_SCRIPTS); i++) {
-        size_t script = i / 2 % (LENGTH(scripts) + DRAWN_SCRIPTS);
-        char drawn[64];
+    for (size_t i = 0; i < 4 * LENGTH(scripts); i++) {
         stage.stride = i % 2 == 0 ? 1 : STEP_STRIDE;
-        draw_script(script, drawn);
-        explore_script(script < LENGTH(scripts) ? scripts[script] : drawn,
-                       i >= 2 * (LENGTH(scripts) + DRAWN_SCRIPTS));
+        explore_script(scripts[i / 2 % LENGTH(scripts)], i >= 2 * LENGTH(scripts));
     }
     end_lanes();
     run->witness->coverage.states += stage.runs;

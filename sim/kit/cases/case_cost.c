@@ -187,28 +187,23 @@ static const char *const pattern_words[] = {"ascending", "descending", "scattere
 
 enum { NEAREST = 400, FURTHEST = 40000, TICKS = 64 };
 
-static uint64_t delay_of(enum pattern pattern, uint32_t k, uint32_t count, uint64_t *random)
+/* Return the place of the `k`th of `count` timers, a power of two. */
+static uint32_t place_of(enum pattern pattern, uint32_t k, uint32_t count)
 {
-    uint64_t width = FURTHEST - NEAREST;
-    switch (pattern) {
-    case ASCENDING:
-        return NEAREST + width * k / count;
-    case DESCENDING:
-        return NEAREST + width * (count - 1 - k) / count;
-    case EQUAL:
-        return FURTHEST / 2;
-    default:
-        return NEAREST + kit_random(random) % width;
-    }
+    return pattern == ASCENDING    ? k
+           : pattern == DESCENDING ? count - 1 - k
+                                   : (uint32_t)(k * UINT64_C(2654435769) % count);
 }
 
-static void start_all(struct kit_subject *subject, struct bill *bill, enum pattern pattern,
-                      uint64_t *random)
+static void start_all(struct kit_subject *subject, struct bill *bill, enum pattern pattern)
 {
     uint64_t serial = subject->serial;
-    begin_bill(subject, bill, KIT_HOOK_START, subject->capacity);
-    for (uint32_t id = 0; id < subject->capacity; id++) {
-        script_start(subject, id, delay_of(pattern, id, subject->capacity, random));
+    uint32_t count = subject->capacity;
+    const uint64_t width = FURTHEST - NEAREST;
+    begin_bill(subject, bill, KIT_HOOK_START, count);
+    for (uint32_t id = 0; id < count; id++) {
+        uint64_t delay = NEAREST + width * place_of(pattern, id, count) / count;
+        script_start(subject, id, pattern == EQUAL ? FURTHEST / 2 : delay);
     }
     end_bill(subject, bill, subject->serial - serial);
 }
@@ -231,15 +226,11 @@ static void tick(struct kit_subject *subject, struct bill *bill)
 /* Stop every other timer: in the order of ids, in reverse, or scattered. */
 static void stop_half(struct kit_subject *subject, struct bill *bill, enum pattern pattern)
 {
-    uint32_t capacity = subject->capacity;
-    begin_bill(subject, bill, KIT_HOOK_STOP, capacity / 2);
-    for (uint32_t k = 0; k < capacity; k += 2) {
-        uint64_t scattered = k * UINT64_C(2654435769) % capacity;
-        script_stop(subject, pattern == ASCENDING    ? k
-                             : pattern == DESCENDING ? capacity - 1 - k
-                                                     : (uint32_t)scattered);
+    begin_bill(subject, bill, KIT_HOOK_STOP, subject->capacity / 2);
+    for (uint32_t k = 0; k < subject->capacity; k += 2) {
+        script_stop(subject, place_of(pattern, k, subject->capacity));
     }
-    end_bill(subject, bill, capacity / 2);
+    end_bill(subject, bill, subject->capacity / 2);
 }
 
 /* Advance from due tick to due tick. One advance with all expiries is too long to count its
@@ -263,15 +254,14 @@ static void expire_all(struct kit_subject *subject, struct bill *bill, enum patt
  * tick. */
 static void measure(struct kit_subject *subject, enum pattern pattern, struct bill *bills)
 {
-    uint64_t random = 1;
-    start_all(subject, &bills[START], pattern, &random);
+    start_all(subject, &bills[START], pattern);
     /* Work that starts defer comes with the first advance. */
     script_advance(subject, subject->clock + 1);
     tick(subject, &bills[TICK]);
-    start_all(subject, &bills[RESTART], SCATTERED, &random);
-    start_all(subject, &bills[RESTART], pattern, &random);
+    start_all(subject, &bills[RESTART], SCATTERED);
+    start_all(subject, &bills[RESTART], pattern);
     stop_half(subject, &bills[STOP], pattern);
-    start_all(subject, &bills[START], pattern, &random);
+    start_all(subject, &bills[START], pattern);
     expire_all(subject, &bills[EXPIRE], pattern);
 }
 

@@ -211,17 +211,6 @@ void case_callback_crowd(struct kit_run *run)
 /* Numbers of 16 bits repeat after 65,536 starts; a free list that loses an entry becomes empty. */
 enum { FEW = 6, KEPT = FEW - 1 };
 
-/* Start the last id for as long as the structure accepts: it is pending ever after. */
-static void keep_one(struct kit_subject *subject)
-{
-    for (unsigned bit = 40; bit > 0; bit -= 4) {
-        if (subject_start(subject, KEPT, due_deadline(subject->clock, UINT64_C(1) << bit)) ==
-            TL_OK) {
-            return;
-        }
-    }
-}
-
 /* Steps of a long life: A is one of five timers, B one of two, C and D are ticks, E and F are 1 at
  * times and 0 else. */
 static const char *const life_steps[] = {
@@ -245,7 +234,10 @@ static void repeat_step(struct kit_run *run, const char *step)
     uint32_t steps = script_drawn(run, least + 300, 2 * least);
     struct script_time time = script_time(run, 0.25);
     uint32_t number = 0;
-    keep_one(&subject);
+    /* The last id is pending ever after, for as long as the structure accepts. */
+    for (unsigned bit = 4; bit <= 40; bit += 4) {
+        script_start(&subject, KEPT, UINT64_C(1) << bit);
+    }
     for (; number < steps && script_goes_on(&time, number); number++) {
         script_do(&subject, step,
                   (const uint64_t[]){number % KEPT, number % 2, 1 + number % 4, 3 + number % 900,

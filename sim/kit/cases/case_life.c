@@ -40,30 +40,6 @@ void case_destroy_pending(struct kit_run *run)
     }
 }
 
-void case_two_instances(struct kit_run *run)
-{
-    struct traffic here;
-    struct traffic there;
-    script_traffic(&here, run, 500, 1);
-    script_traffic(&there, run, 3000, 2);
-    struct kit_subject one;
-    struct kit_subject two;
-    if (!script_open(run, &one, 20, 0)) {
-        return;
-    }
-    if (!script_open(run, &two, 30, 1000)) {
-        subject_destroy(&one);
-        return;
-    }
-    for (unsigned i = 0; i < 200; i++) {
-        script_churn(&here, &one, 4, IRREGULARLY);
-        script_churn(&there, &two, 5, i % 2 == 0 ? BY_ONE : IRREGULARLY);
-    }
-    script_close(&two);
-    script_churn(&here, &one, 100, BY_ONE);
-    script_close(&one);
-}
-
 /* Return the run under another value of one of its options, unless they are pinned. */
 static struct kit_run under_others(const struct kit_run *run, uint64_t seed)
 {
@@ -83,59 +59,72 @@ static struct kit_run under_others(const struct kit_run *run, uint64_t seed)
 
 enum { SIDE_BY_SIDE = 6 };
 
+/* One of several structures. */
+struct companion {
+    struct kit_subject subject;
+    struct traffic traffic;
+    bool is_open;
+};
+
 /* Open a structure that differs from the others in all arguments of create. */
-static bool open_unlike(struct kit_run *run, struct kit_subject *subject, struct traffic *traffic,
-                        unsigned place, size_t round)
+static void open_unlike(struct kit_run *run, struct companion *all, unsigned place, size_t round)
 {
     static const uint32_t capacities[SIDE_BY_SIDE] = {20, 3, 50, 7, 9, 64};
     static const uint64_t clocks[SIDE_BY_SIDE] = {0, 77777, 1000, 5, 255, 4000};
     static const uint64_t announced[SIDE_BY_SIDE] = {0, 5000, 100, 0, 9, 700};
     static const uint64_t spans[SIDE_BY_SIDE] = {500, 3000, 90, 40, 9, 700};
     struct kit_run other = place > 0 ? under_others(run, SIDE_BY_SIDE * round + place) : *run;
-    script_traffic(traffic, &other, spans[place], round + place);
-    return script_open_announced(&other, subject, capacities[place], clocks[place],
-                                 announced[place]);
+    script_traffic(&all[place].traffic, &other, spans[place], round + place);
+    all[place].is_open = script_open_announced(&other, &all[place].subject, capacities[place],
+                                               clocks[place], announced[place]);
 }
 
-static void churn_in_turns(struct kit_subject *subjects, struct traffic *traffics, const bool *open)
+static void churn_in_turns(struct companion *all)
 {
-    for (unsigned i = 0; i < 40; i++) {
-        for (unsigned place = 0; place < SIDE_BY_SIDE; place++) {
-            if (open[place]) {
-                script_churn(&traffics[place], &subjects[place], 3,
-                             i % 2 == 0 ? BY_ONE : IRREGULARLY);
-            }
+    for (unsigned i = 0; i < 40 * SIDE_BY_SIDE; i++) {
+        struct companion *one = &all[i % SIDE_BY_SIDE];
+        if (one->is_open) {
+            script_churn(&one->traffic, &one->subject, 3,
+                         i / SIDE_BY_SIDE % 2 == 0 ? BY_ONE : IRREGULARLY);
         }
     }
 }
 
+/* Make some structures and destroy them in another order, both of which depend on the round. */
+static void live_side_by_side(struct kit_run *run, unsigned count, size_t round)
+{
+    struct companion all[SIDE_BY_SIDE] = {{.is_open = false}};
+    struct companion *destroyed[SIDE_BY_SIDE] = {NULL};
+    for (unsigned i = 0; i < count; i++) {
+        size_t place = (i * (round % 2 == 0 ? 1 : 5) + round) % count;
+        destroyed[(i * (round % 4 < 2 ? 5 : 1) + round / 2) % count] = &all[place];
+        open_unlike(run, all, (unsigned)place, round);
+        churn_in_turns(all);
+    }
+    /* One is destroyed and made again while the others exist. */
+    if (destroyed[1]->is_open) {
+        subject_destroy(&destroyed[1]->subject);
+        open_unlike(run, all, (unsigned)(destroyed[1] - all), round);
+    }
+    for (unsigned i = 0; i < count; i++) {
+        churn_in_turns(all);
+        if (destroyed[i]->is_open) {
+            script_close(&destroyed[i]->subject);
+            destroyed[i]->is_open = false;
+        }
+    }
+}
+
+void case_two_instances(struct kit_run *run)
+{
+    live_side_by_side(run, 2, 0);
+    live_side_by_side(run, 2, 3);
+}
+
 void case_several_instances(struct kit_run *run)
 {
-    enum { ROUNDS = 24 };
     struct script_time time = script_time(run, 0.25);
-    for (size_t round = 0; round < ROUNDS && script_has_time(&time); round++) {
-        struct kit_subject subjects[SIDE_BY_SIDE];
-        struct traffic traffics[SIDE_BY_SIDE];
-        bool open[SIDE_BY_SIDE] = {false};
-        unsigned destroyed[SIDE_BY_SIDE];
-        for (unsigned i = 0; i < SIDE_BY_SIDE; i++) {
-            unsigned place = (unsigned)(i * (round % 2 == 0 ? 1 : 5) + round) % SIDE_BY_SIDE;
-            destroyed[(i * (round % 4 < 2 ? 5 : 1) + round / 2) % SIDE_BY_SIDE] = place;
-            open[place] = open_unlike(run, &subjects[place], &traffics[place], place, round);
-            churn_in_turns(subjects, traffics, open);
-        }
-        /* One is destroyed and made again while the others exist. */
-        unsigned again = destroyed[1];
-        if (open[again]) {
-            subject_destroy(&subjects[again]);
-            open[again] = open_unlike(run, &subjects[again], &traffics[again], again, round);
-        }
-        for (unsigned i = 0; i < SIDE_BY_SIDE; i++) {
-            churn_in_turns(subjects, traffics, open);
-            if (open[destroyed[i]]) {
-                script_close(&subjects[destroyed[i]]);
-                open[destroyed[i]] = false;
-            }
-        }
+    for (size_t round = 0; round < 24 && script_has_time(&time); round++) {
+        live_side_by_side(run, SIDE_BY_SIDE, round);
     }
 }

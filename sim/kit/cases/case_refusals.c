@@ -11,26 +11,25 @@ static uint64_t first_refused(struct kit_subject *subject)
 {
     uint64_t longest = TL_DEADLINE_MAX - subject->clock;
     uint64_t taken = 0;
-    uint64_t refused = longest;
-    enum tl_status status = subject_start(subject, 0, subject->clock + longest);
-    while (status == TL_ERR_HORIZON && refused - taken > 1) {
-        uint64_t middle = taken + (refused - taken) / 2;
-        enum tl_status between = subject_start(subject, 0, subject->clock + middle);
-        if (between == TL_OK) {
-            (void)subject_stop(subject, 0);
-            taken = middle;
-        } else if (between == TL_ERR_HORIZON) {
-            refused = middle;
-        } else {
-            status = between;
+    uint64_t refused = longest + 1;
+    for (uint64_t delay = longest; refused - taken > 1; delay = taken + (refused - taken) / 2) {
+        enum tl_status status = subject_start(subject, 0, subject->clock + delay);
+        if (status == TL_ERR_HORIZON) {
+            refused = delay;
+            continue;
         }
+        if (status == TL_OK) {
+            (void)subject_stop(subject, 0);
+        }
+        if (status != TL_OK || delay == longest) {
+            return 0;
+        }
+        taken = delay;
     }
-    if (status == TL_OK) {
-        (void)subject_stop(subject, 0);
-    }
-    return status == TL_ERR_HORIZON ? refused : 0;
+    return refused;
 }
 
+/* An idle timer stays idle; a pending one keeps its deadline. */
 void case_refused(struct kit_run *run)
 {
     struct kit_subject subject;
@@ -38,22 +37,12 @@ void case_refused(struct kit_run *run)
         return;
     }
     uint64_t beyond = first_refused(&subject);
-    if (beyond == 0) {
-        script_close(&subject);
-        return;
-    }
-    for (unsigned round = 0; round < 40; round++) {
+    for (uint64_t round = 0; round < 40 && beyond != 0; round++) {
         uint64_t delay = 1 + round * (beyond / 64);
-        script_start(&subject, 1, delay < beyond ? delay : beyond - 1);
-        /* An idle timer stays idle; a pending one keeps its deadline. */
-        script_start(&subject, 0, TL_DEADLINE_MAX);
-        script_start(&subject, 1, TL_DEADLINE_MAX);
-        script_stop(&subject, 0);
-        subject_inspect(&subject);
-        script_settle(&subject);
-        script_start(&subject, 0, TL_DEADLINE_MAX);
-        script_stop(&subject, 0);
-        script_advance(&subject, subject.clock + round);
+        script_do(&subject,
+                  "start 1 in A; start 0-1 in B; stop 0; inspect; settle; start 0 in B; stop 0; "
+                  "advance by C",
+                  (const uint64_t[]){delay < beyond ? delay : beyond - 1, TL_DEADLINE_MAX, round});
     }
     script_close(&subject);
 }

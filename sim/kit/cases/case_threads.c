@@ -20,6 +20,7 @@
 #include <setjmp.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 /* Capacities of the first thread's structures, one after another: with few, timers are reused
  * often; with many, several are due at the same time. */
@@ -59,7 +60,7 @@ static struct {
     } hooks[LENGTH(hook_steps)];
     /* the second thread */
     pthread_t thread;
-    clockid_t processor_time;
+    pid_t thread_id;
     sem_t go;
     sem_t gone;
     bool over;
@@ -79,9 +80,7 @@ static void live_briefly(uint64_t seed)
     run.algo = pair.structure;
     struct kit_subject subject;
     if (script_open(&run, &subject, 3, seed)) {
-        script_start_all(&subject, 3, 5);
-        script_advance(&subject, seed + 5);
-        subject_drain(&subject);
+        script_do(&subject, "start 0-2 in 5; advance by 5; settle", NULL);
         subject_destroy(&subject);
     }
 }
@@ -101,6 +100,7 @@ static void take_turn(void)
 static void *be_second(void *ctx)
 {
     (void)ctx;
+    pair.thread_id = gettid();
     while (!pair.over) {
         if (sem_wait(&pair.go) == 0 && !pair.over) {
             take_turn();
@@ -110,24 +110,20 @@ static void *be_second(void *ctx)
     return NULL;
 }
 
-/* Whether its turn ends within a second. */
+/* Wait for the end of its turn. False: it waits for a lock of the first thread. */
 static bool is_gone(void)
 {
-    struct timespec until;
-    (void)clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec++;
-    int status = sem_timedwait(&pair.gone, &until);
-    while (status != 0 && errno == EINTR) {
-        status = sem_timedwait(&pair.gone, &until);
+    for (;;) {
+        struct timespec until;
+        (void)clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_sec++;
+        if (sem_timedwait(&pair.gone, &until) == 0) {
+            return true;
+        }
+        if (errno == ETIMEDOUT && kit_steps_is_asleep(pair.thread_id)) {
+            return sem_trywait(&pair.gone) == 0;
+        }
     }
-    return status == 0;
-}
-
-static uint64_t processor_time_ns(void)
-{
-    struct timespec used = {0};
-    (void)clock_gettime(pair.processor_time, &used);
-    return (uint64_t)used.tv_sec * UINT64_C(1000000000) + (uint64_t)used.tv_nsec;
 }
 
 /* Let the second thread take its turn, or take it in this thread. */
@@ -142,15 +138,9 @@ static void let_in(bool same_thread)
     if (same_thread) {
         take_turn();
     } else {
-        uint64_t used = processor_time_ns();
         (void)sem_post(&pair.go);
-        while (!is_gone()) {
-            uint64_t used_by_now = processor_time_ns();
-            /* It does not run: it waits for a lock of the first thread. */
-            if (used_by_now == used) {
-                siglongjmp(pair.out, 1);
-            }
-            used = used_by_now;
+        if (!is_gone()) {
+            siglongjmp(pair.out, 1);
         }
     }
     pair.in = false;
@@ -164,26 +154,19 @@ static void let_in(bool same_thread)
 static void report_thread(struct kit_witness *witness)
 {
     size_t length = strlen(witness->message);
-    char *text = witness->message + length;
-    size_t bytes = sizeof witness->message - length;
+    char place[256] = "";
     Dl_info object;
-    const char *name = NULL;
-    if (pair.instruction != NULL && dladdr(pair.instruction, &object) != 0) {
-        const char *slash = strrchr(object.dli_fname, '/');
-        name = slash != NULL ? slash + 1 : object.dli_fname;
-    }
     const struct kit_call *call = kit_steps_call();
-    if (name != NULL && call != NULL) {
-        (void)snprintf(text, bytes,
-                       ". It is used by %s of two threads, each of which has a structure; the "
-                       "second was last let in while the first was in %s, at %s+0x%" PRIxPTR,
-                       pair.in ? "the second" : "the first", kit_hook_word(call->hook), name,
+    if (call != NULL && pair.instruction != NULL && dladdr(pair.instruction, &object) != 0) {
+        const char *slash = strrchr(object.dli_fname, '/');
+        (void)snprintf(place, sizeof place,
+                       "; the second was last let in while the first was in %s, at %s+0x%" PRIxPTR,
+                       kit_hook_word(call->hook), slash != NULL ? slash + 1 : object.dli_fname,
                        (uintptr_t)pair.instruction - (uintptr_t)object.dli_fbase);
-    } else {
-        (void)snprintf(text, bytes,
-                       ". It is used by %s of two threads, each of which has a structure",
-                       pair.in ? "the second" : "the first");
     }
+    (void)snprintf(witness->message + length, sizeof witness->message - length,
+                   ". It is used by %s of two threads, each of which has a structure%s",
+                   pair.in ? "the second" : "the first", place);
     witness->log.cut = true; /* an interleaving is not a list of operations */
     pair.give_up(witness);
 }
@@ -239,8 +222,8 @@ static void *go_alone(void *ctx)
 }
 
 /* Let both threads run freely: the sanitizer detects accesses that conflict, whenever they happen.
- * False if there is no sanitizer. */
-static bool go_freely(struct kit_run *run)
+ * Without it, the result would depend on chance. */
+static void go_freely(struct kit_run *run)
 {
     struct kit_run other = *run;
     pthread_t thread;
@@ -252,13 +235,6 @@ static bool go_freely(struct kit_run *run)
     (void)go_alone(run);
     (void)pthread_join(thread, NULL);
     kit_witness_free(other.witness);
-    return true;
-}
-#else
-static bool go_freely(struct kit_run *run)
-{
-    (void)run; /* without the sanitizer, the result would depend on chance */
-    return false;
 }
 #endif
 
@@ -306,16 +282,16 @@ static void begin_pair(struct kit_run *run)
 
 void case_two_threads(struct kit_run *run)
 {
-    if (go_freely(run)) {
-        return;
-    }
+#ifdef __SANITIZE_THREAD__
+    go_freely(run);
+    return;
+#endif
     begin_pair(run);
     if (!script_open(run, &pair.there.subject, IDS, 1000)) {
         return;
     }
     if (sem_init(&pair.go, 0, 0) != 0 || sem_init(&pair.gone, 0, 0) != 0 ||
-        pthread_create(&pair.thread, NULL, be_second, NULL) != 0 ||
-        pthread_getcpuclockid(pair.thread, &pair.processor_time) != 0) {
+        pthread_create(&pair.thread, NULL, be_second, NULL) != 0) {
         kit_fail(run->witness, FAULT_HARNESS, "no second thread can be made");
     }
     if (sigsetjmp(pair.out, 1) != 0) {

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <link.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -27,6 +28,20 @@ static _Thread_local volatile bool is_on;
 const struct kit_call *kit_steps_call(void)
 {
     return innermost;
+}
+
+bool kit_steps_is_asleep(pid_t thread)
+{
+    char text[128] = "";
+    (void)snprintf(text, sizeof text, "/proc/self/task/%d/stat", (int)thread);
+    int file = open(text, O_RDONLY | O_CLOEXEC);
+    ssize_t bytes = file >= 0 ? read(file, text, sizeof text - 1) : 0;
+    if (file >= 0) {
+        (void)close(file);
+    }
+    text[bytes > 0 ? bytes : 0] = '\0';
+    const char *state = strrchr(text, ')');
+    return state != NULL && state[1] != '\0' && state[2] == 'S';
 }
 
 #if defined(__x86_64__) && defined(__linux__)

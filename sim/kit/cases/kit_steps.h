@@ -8,6 +8,8 @@
 
 #include "kit_subject.h"
 
+#include <sys/types.h>
+
 /* A call of a hook. */
 struct kit_call {
     struct kit_call *outer; /* the call in a callback of which this one is made; NULL: none */
@@ -38,6 +40,10 @@ const struct tl_algo *kit_steps_watch(const struct tl_algo *structure,
 
 /* Return the innermost call under way in this thread; NULL: none. */
 const struct kit_call *kit_steps_call(void);
+
+/* Return whether a thread of this process sleeps in the kernel, as it does when it waits for a lock;
+ * safe in a signal handler. */
+bool kit_steps_is_asleep(pid_t thread);
 
 /* --- a breakpoint ---------------------------------------------------------------------------- */
 
