@@ -114,13 +114,6 @@ void script_stop(struct kit_subject *subject, uint32_t id)
     subject->witness->operations++;
 }
 
-void script_start_all(struct kit_subject *subject, uint32_t count, uint64_t delay_ticks)
-{
-    for (uint32_t id = 0; id < count; id++) {
-        script_start(subject, id, delay_ticks);
-    }
-}
-
 /* The nearest due tick that is ahead of the clock; 0 if there is none. */
 static uint64_t nearest_due(const struct kit_subject *subject)
 {
@@ -189,7 +182,7 @@ static uint64_t read_number(const char **at, const uint64_t *numbers)
         return read_digits(at);
     }
     uint64_t value = numbers[*(*at)++ - 'A'];
-    while (**at == '+' || **at == '-' || **at == '*' || **at == '/') {
+    while (**at != '\0' && strchr("+-*/", **at) != NULL && isdigit((unsigned char)(*at)[1])) {
         char sign = *(*at)++;
         uint64_t other = read_digits(at);
         value = sign == '+'     ? due_add(value, other)

@@ -63,9 +63,6 @@ void script_advance(struct kit_subject *subject, uint64_t now);
 void script_start(struct kit_subject *subject, uint32_t id, uint64_t delay_ticks);
 void script_stop(struct kit_subject *subject, uint32_t id);
 
-/* Start timers 0 to count - 1 with one delay. */
-void script_start_all(struct kit_subject *subject, uint32_t count, uint64_t delay_ticks);
-
 /* Advance from due tick to due tick, also to the ticks before and after each, until no timer is
  * pending. */
 void script_settle(struct kit_subject *subject);

@@ -2,8 +2,6 @@
 #include "kit_cases.h"
 #include "kit_script.h"
 
-#include <limits.h>
-
 /* On which timers a callback acts: the one that fires, or all others that are or are not pending. */
 enum whom { ITSELF, PENDING, NOT_PENDING };
 
@@ -114,7 +112,7 @@ void case_callback_again(struct kit_run *run)
         if (!script_open(run, &subject, TOGETHER, 1)) {
             return;
         }
-        struct acts acts = {"start A in D", .left = UINT_MAX, .ticks = laters[h]};
+        struct acts acts = {"start A in D", .left = UINT32_MAX, .ticks = laters[h]};
         let_act(&subject, &acts);
         script_do(&subject,
                   "start 0-6 in 5; "

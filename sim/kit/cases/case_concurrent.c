@@ -12,7 +12,6 @@
  *
  * Both are bounded by their work, not by time: a busy machine does the same more slowly.
  */
-#include "clock.h"
 #include "concurrent_history.h"
 #include "kit_cases.h"
 #include "kit_script.h"

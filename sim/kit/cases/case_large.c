@@ -52,9 +52,7 @@ void case_many_one_tick(struct kit_run *run)
     subject_inspect(&subject);
     script_advance(&subject, subject.clock + 99);
     script_advance(&subject, subject.clock + 1);
-    for (uint32_t id = 0; id < count; id += 997) {
-        script_stop(&subject, id);
-    }
+    script_do(&subject, "stop 0-A every 997", (const uint64_t[]){count});
     count = fill(run, &subject, count, 77, 0, 1);
     script_advance(&subject, subject.clock + 76);
     for (uint32_t bits = 0; bits < 14; bits++) {

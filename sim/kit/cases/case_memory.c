@@ -75,24 +75,21 @@ void case_allocation_failure(struct kit_run *run)
     if (!opened) {
         return; /* options that are refused however much memory there is */
     }
-    for (uint32_t id = 0; id < 5; id++) {
-        script_start(&subject, id, script_delays[id * 6]);
-    }
+    script_do(&subject,
+              "start 0 in 1; start 1 in 10; start 2 in 63; start 3 in 256; start 4 in 512", NULL);
     bool reserved = false;
     for (uint64_t grants = 0; grants < 500 && !reserved; grants++) {
         subject_allow(&subject, grants);
         reserved = subject_reserve(&subject, 90);
         subject_allow(&subject, 0);
-        subject_inspect(&subject);
-        script_stop(&subject, 5);
-        script_start(&subject, 2, script_delays[grants % SCRIPT_DELAYS]);
+        script_do(&subject, "inspect; stop 5; start 2 in A",
+                  &script_delays[grants % SCRIPT_DELAYS]);
     }
     /* Large requests are refused, small ones granted. */
     for (int64_t largest = 16; largest < 1 << 16; largest *= 2) {
         subject_allow_small(&subject, largest);
-        (void)subject_reserve(&subject, subject.capacity + 40);
-        script_start_all(&subject, subject.capacity, 500);
-        subject_inspect(&subject);
+        script_do(&subject, "reserve A; start 0-A in 500; inspect",
+                  (const uint64_t[]){subject.capacity + 40});
     }
     subject_allow(&subject, UINT64_MAX);
     for (uint32_t id = 0; id < subject.capacity; id++) {
@@ -159,18 +156,12 @@ void case_memory_in_sight(struct kit_run *run)
                  MANY, subject.guard.bytes);
     }
     struct script_time time = script_time(run, 0.3);
-    for (uint32_t id = 0; id < MANY && script_goes_on(&time, id); id++) {
-        script_start(&subject, id, 10 + id / 16);
-        if (id % 4 == 0) {
-            script_start(&subject, id, 70 + id / 32);
-        }
+    for (uint64_t id = 0; id < MANY && script_has_time(&time); id += 100) {
+        script_do(&subject, "start A-B in C; start A-B every 4 in D",
+                  (const uint64_t[]){id, id + 99, 10 + id / 16, 70 + id / 32});
     }
     check_in_sight(&subject, before, "starting them");
-    for (uint32_t id = 0; id < MANY; id += 3) {
-        script_stop(&subject, id);
-    }
-    script_advance(&subject, subject.clock + 60);
-    script_advance(&subject, subject.clock + 4000);
+    script_do(&subject, "stop 0-59999 every 3; advance by 60; advance by 4000", NULL);
     check_in_sight(&subject, before, "stops and expiries");
     subject_destroy(&subject);
     /* Leaks outside the allocator add up. */
@@ -211,18 +202,10 @@ static void use_all_hooks(struct kit_run *run, enum kit_guard_place place, uint3
         subject_check_memory(&subject);
     }
     script_churn(&traffic, &subject, 60, IRREGULARLY);
-    if (subject_reserve(&subject, capacity + 1)) {
-        script_start(&subject, capacity, 64);
-    }
-    if (subject_reserve(&subject, 3 * capacity + 5)) {
-        script_start_all(&subject, 3 * capacity + 5, 30);
-    }
+    const uint64_t ids[] = {capacity, 3 * capacity + 4};
+    script_do(&subject, "reserve A+1; start A in 64; reserve B+1; start 0-B in 30", ids);
     script_churn(&traffic, &subject, 60, BY_ONE);
-    for (uint32_t id = 0; id < subject.capacity; id += 2) {
-        script_stop(&subject, id);
-    }
-    subject_inspect(&subject);
-    script_settle(&subject);
+    script_do(&subject, "stop 0-B every 2; inspect; settle", ids);
     script_draw_starts(&traffic, &subject, capacity);
     subject_destroy(&subject);
 }

@@ -27,29 +27,20 @@ void case_order(struct kit_run *run)
     script_each_span(run, MANY, 17, spans, LENGTH(spans), 20, fire_in_order);
 }
 
+/* One due tick; the starts are at different times and so on different levels of a wheel. */
 void case_fifo(struct kit_run *run)
 {
-    /* One due tick; the starts are at different times and so on different levels of a wheel. */
     enum { FEW = 40 };
-    for (size_t i = 0; i < SCRIPT_DELAYS; i++) {
-        struct kit_subject subject;
-        if (!script_open(run, &subject, FEW, 5)) {
-            return;
-        }
+    struct kit_subject subject;
+    for (size_t i = 0; i < SCRIPT_DELAYS && script_open(run, &subject, FEW, 5); i++) {
         uint64_t due = subject.clock + script_delays[i];
         for (uint32_t k = 0; k < FEW; k++) {
-            uint32_t id = k * 7 % FEW;
-            (void)subject_start(&subject, id, due);
-            if (k % 5 == 4) {
-                (void)subject_start(&subject, k * 3 % FEW, due);
-            }
-            if (k % 9 == 3) {
-                script_stop(&subject, id);
-                (void)subject_start(&subject, id, due);
-            }
-            if (subject.clock + 1 < due) {
-                script_advance(&subject, subject.clock + (due - subject.clock) / 8);
-            }
+            uint64_t left = due - subject.clock;
+            script_do(&subject,
+                      k % 5 == 4   ? "start A in C; start B in C; advance by D"
+                      : k % 9 == 3 ? "start A in C; stop A; start A in C; advance by D"
+                                   : "start A in C; advance by D",
+                      (const uint64_t[]){k * 7 % FEW, k * 3 % FEW, left, left > 1 ? left / 8 : 0});
         }
         if (i % 2 == 0) {
             (void)subject_advance(&subject, due + i, FEW / 3);
@@ -112,13 +103,9 @@ void case_next_turn(struct kit_run *run)
     for (unsigned bit = 2; bit <= 40; bit++) {
         uint64_t turn = UINT64_C(1) << bit;
         for (size_t i = 0; i < LENGTH(short_of) && short_of[i] < turn; i++) {
-            uint64_t at = (subject.clock / turn + 2) * turn;
-            script_start(&subject, 0, at - subject.clock);
-            script_advance(&subject, at - short_of[i]);
-            (void)subject_next(&subject);
-            script_start(&subject, 1, short_of[i] + 1);
-            (void)subject_next(&subject);
-            script_settle(&subject);
+            uint64_t ticks = (subject.clock / turn + 2) * turn - subject.clock;
+            script_do(&subject, "start 0 in A; advance by B; next; start 1 in C; next; settle",
+                      (const uint64_t[]){ticks, ticks - short_of[i], short_of[i] + 1});
         }
     }
     script_close(&subject);
@@ -152,12 +139,12 @@ void case_budget_left_over(struct kit_run *run)
         LEAVE_OVER "start 0-8 in A; start 0-8 every 4 in 0" FIRE_REST,
         LEAVE_OVER "start 0-8 in 0" FIRE_REST,
     };
-    for (size_t i = 0; i < LENGTH(lists); i++) {
-        script_each_alone(run, 9, 0, script_delays, SCRIPT_DELAYS, lists[i]);
-    }
     struct kit_subject subject;
-    for (size_t i = 0; i < SCRIPT_DELAYS && script_open(run, &subject, 9, 0); i++) {
+    for (size_t i = 0; i < SCRIPT_DELAYS && script_open(run, &subject, 9, 0); i += 3) {
         script_do(&subject, LEAVE_OVER, &script_delays[i]);
         subject_destroy(&subject);
+        for (size_t k = 0; k < LENGTH(lists); k++) {
+            script_each(run, 9, 0, &script_delays[i], 1, lists[k]);
+        }
     }
 }

@@ -54,15 +54,11 @@ static void fill_again_and_again(struct kit_run *run, uint32_t timers, unsigned 
         return;
     }
     for (unsigned round = 0; round < rounds; round++) {
-        script_start_all(&subject, timers, 1 + round * 7);
         /* A refused restart leaves the old deadline, a refused start an idle timer. */
-        script_start_all(&subject, timers, 3 + round * 7);
-        for (uint32_t id = round % 3; id < timers; id += 3) {
-            script_stop(&subject, id);
-            script_start(&subject, id, 0);
-        }
-        subject_inspect(&subject);
-        script_settle(&subject);
+        script_do(&subject,
+                  "start 0-A in B; start 0-A in B+2; stop C-A every 3; start C-A every 3 in 0; "
+                  "inspect; settle",
+                  (const uint64_t[]){timers - 1, 1 + round * 7, round % 3});
         /* By then every timer that was started would have fired. */
         uint64_t longest = 3 + round * 7;
         struct tl_precision precision = tl_algo_precision(run->algo, run->options, longest);

@@ -18,7 +18,6 @@
 #include "kit_script.h"
 #include "memory.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
