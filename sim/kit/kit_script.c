@@ -286,14 +286,6 @@ void script_each(struct kit_run *run, uint32_t capacity, uint64_t now, const uin
     script_close(&subject);
 }
 
-void script_each_alone(struct kit_run *run, uint32_t capacity, uint64_t now, const uint64_t *values,
-                       size_t count, const char *list)
-{
-    for (size_t i = 0; i < count; i++) {
-        script_each(run, capacity, now, values + i, 1, list);
-    }
-}
-
 /* --- random traffic --------------------------------------------------------------------------- */
 
 void script_traffic(struct traffic *traffic, const struct kit_run *run, uint64_t span,

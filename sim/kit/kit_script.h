@@ -85,10 +85,6 @@ void script_do(struct kit_subject *subject, const char *list, const uint64_t *nu
 void script_each(struct kit_run *run, uint32_t capacity, uint64_t now, const uint64_t *values,
                  size_t count, const char *list);
 
-/* The same on a new structure for each value A. */
-void script_each_alone(struct kit_run *run, uint32_t capacity, uint64_t now, const uint64_t *values,
-                       size_t count, const char *list);
-
 /* A share of the time of a case; a slow structure does less in it. */
 struct script_time {
     uint64_t until_ns; /* of processor time */

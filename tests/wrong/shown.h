@@ -47,7 +47,8 @@ enum wrong {
     RESTART_WALKS_WHEN_MANY,
     EXPIRY_WALKS_WHEN_MANY,
     START_WALKS_ITS_TICK,
-    STOP_SEARCHES_ITS_LIST
+    STOP_SEARCHES_ITS_LIST,
+    WALK_ENDS_FIRST
 };
 
 #define BITS   5
@@ -399,12 +400,13 @@ static void show_level(const struct shown *shown, uint32_t level, const struct t
         uint64_t from = turn + slot * ticks;
         from += WRONG == WALK_IN_NEXT_CELL ? ticks : 0;
         bool is_hand = slot == hand || (WRONG == WALK_TWO_HANDS && slot == 0);
-        visitor->cell(visitor->ctx,
-                      &(struct tl_cell){.index = WRONG == WALK_REPEATS_CELLS ? slot / 2 : slot,
-                                        .parent = WRONG == WALK_PARENTS ? 0 : TL_NEVER,
-                                        .from = from,
-                                        .to = from + ticks - 1,
-                                        .marks = is_hand ? TL_MARK_HAND : 0});
+        visitor->cell(
+            visitor->ctx,
+            &(struct tl_cell){.index = WRONG == WALK_REPEATS_CELLS ? slot / 2 : slot,
+                              .parent = WRONG == WALK_PARENTS ? 0 : TL_NEVER,
+                              .from = from,
+                              .to = WRONG == WALK_ENDS_FIRST ? from / 2 : from + ticks - 1,
+                              .marks = is_hand ? TL_MARK_HAND : 0});
         show_list(shown, list, visitor);
     }
 }

@@ -51,7 +51,9 @@ void case_deadline_far(struct kit_run *run)
         script_each(run, 200, clocks[k], &script_powers[20], 44,
                     "start C in A-1; start C+50 in A; start C+100 in A+1");
     }
-    script_each_alone(run, 1, 3, &script_powers[20], 44, "start 0 in A");
+    for (size_t bit = 20; bit < 64; bit++) {
+        script_each(run, 1, 3, &script_powers[bit], 1, "start 0 in A");
+    }
 }
 
 /* A slot for each tick of a long delay may be too much, so a structure may refuse. */
@@ -103,11 +105,13 @@ void case_advance_mixed(struct kit_run *run)
 
 void case_advance_jump(struct kit_run *run)
 {
-    script_each_alone(run, 12, 10, &script_powers[10], 31,
-                      "3 times (start 0 in 1; start 1 in 2; start 2 in 9; start 3 in 511; "
-                      "start 4 in 513; start 5 in A/2; start 6 in A-1; start 7 in A; "
-                      "start 8 in A+1; start 9 in A+2; start 10 in A+600; start 11 in A*2; "
-                      "advance by A; advance by 1; settle)");
+    for (size_t bit = 10; bit <= 40; bit++) {
+        script_each(run, 12, bit, &script_powers[bit], 1,
+                    "3 times (start 0 in 1; start 1 in 2; start 2 in 9; start 3 in 511; "
+                    "start 4 in 513; start 5 in A/2; start 6 in A-1; start 7 in A; "
+                    "start 8 in A+1; start 9 in A+2; start 10 in A+600; start 11 in A*2; "
+                    "advance by A; advance by 1; settle)");
+    }
 }
 
 /* Time passes with nothing pending, in one jump and tick by tick. */

@@ -265,8 +265,9 @@ void case_number_again(struct kit_run *run)
     struct script_time time = script_time(run, 0.7);
     for (size_t i = 0; i < LENGTH(lists); i++) {
         for (uint64_t power = 1u << 8; power <= 1u << 17 && script_has_time(&time); power *= 2) {
-            const uint64_t nears[] = {power - 1, power, power + 1};
-            script_each_alone(run, 3, 11, nears, LENGTH(nears), lists[i]);
+            for (uint64_t starts = power - 1; starts <= power + 1; starts++) {
+                script_each(run, 3, 11, &starts, 1, lists[i]);
+            }
         }
     }
 }

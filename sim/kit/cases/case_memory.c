@@ -113,15 +113,6 @@ static void check_in_sight(struct kit_subject *subject, uint64_t before, const c
     }
 }
 
-/* All hooks, on four timers. */
-static void visit_briefly(struct kit_subject *subject)
-{
-    script_do(subject,
-              "start 0 in 1; start 1 in 2; start 2 in 3; start 3 in 4; start 0 in 100; stop 1; "
-              "advance by 3; reserve 6; start 1 in 2000; advance by 200",
-              NULL);
-}
-
 /* malloc counts freed blocks in a cache per thread, a few of each size up to about 1 KiB, as in
  * use. How many there are depends on addresses. Fill the cache, so that only leaks change the
  * count. */
@@ -171,7 +162,10 @@ void case_memory_in_sight(struct kit_run *run)
             before = kit_heap_bytes();
         }
         if (script_open(run, &subject, 4, 0)) {
-            visit_briefly(&subject);
+            script_do(&subject,
+                      "start 0 in 1; start 1 in 2; start 2 in 3; start 3 in 4; start 0 in 100; "
+                      "stop 1; advance by 3; reserve 6; start 1 in 2000; advance by 200",
+                      NULL);
             subject_destroy(&subject);
         }
     }
