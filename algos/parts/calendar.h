@@ -12,7 +12,6 @@
 #define ALGOS_CALENDAR_H
 
 #include "records.h"
-#include "timerlab.h"
 
 #define FIRST_PAGE  (HEAD_BIT + 1)
 #define SHIFT_MAX   62u
@@ -36,11 +35,11 @@ struct calendar {
 #endif
 };
 
-#define SLOT_LISTS struct calendar
+#define STRUCTURE          struct calendar
+/* There are fewer days than timers, or the least number of them. */
+#define HEADS_OF(capacity) (1 + ((capacity) > DAYS_MIN ? (capacity) : DAYS_MIN))
+#define QUEUE_SETTLE       shrink
 #include "timer_lists.h"
-#define STRUCTURE struct calendar
-#include "structure.h"
-#include "tuning.h"
 
 static uint32_t sample_day(struct calendar *queue, uint32_t **end);
 
@@ -257,9 +256,6 @@ static void shrink(struct calendar *queue)
     }
 }
 
-#define QUEUE_SETTLE shrink
-#include "late_list.h"
-
 static uint64_t queue_advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire, void *ctx)
 {
     struct calendar *queue = self;
@@ -290,25 +286,6 @@ static uint64_t queue_next(const void *self)
     return queue->paged < queue->count ? queue->clock : queue->bound;
 }
 
-/* There are fewer days than timers, or the least number of them. */
-static size_t heads_of(uint32_t capacity)
-{
-    return 1 + (size_t)(capacity > DAYS_MIN ? capacity : DAYS_MIN);
-}
-
-static enum tl_status queue_reserve(void *self, uint32_t capacity)
-{
-    struct calendar *queue = self;
-    return lists_reserve(queue, capacity, HEAD_BIT - 2, heads_of, 1 + (size_t)queue->days);
-}
-
-static void queue_destroy(void *self)
-{
-    struct calendar *queue = self;
-    lists_free(queue, heads_of(queue->capacity));
-    structure_free(queue, queue->allocator);
-}
-
 /* For the hook `create`, of a calendar that begins as `empty`. */
 static enum tl_status calendar_create(const struct tl_config *config, struct calendar empty,
                                       void **self)
@@ -316,11 +293,7 @@ static enum tl_status calendar_create(const struct tl_config *config, struct cal
     empty.days = DAYS_MIN;
     empty.clock = config->now;
     empty.allocator = config->allocator;
-    enum tl_status status = structure_create(config, &empty, queue_reserve, queue_destroy, self);
-    for (uint32_t i = 0; status == TL_OK && i < 1 + DAYS_MIN; i++) {
-        slot_clear(*self, HEAD_BIT | i);
-    }
-    return status;
+    return structure_create(config, &empty, lists_reserve, lists_destroy, self);
 }
 
 /* Whether a page's timers belong there, in order. */
@@ -373,7 +346,7 @@ static uint64_t first_day(const struct calendar *queue)
 static void queue_walk(const void *self, const struct tl_visitor *visitor)
 {
     const struct calendar *queue = self;
-    lists_walk_late(queue, visitor);
+    queue_walk_late(queue, visitor);
     uint64_t first = first_day(queue);
     uint64_t hand = queue->clock >> queue->shift;
     uint64_t day_ticks = UINT64_C(1) << queue->shift;

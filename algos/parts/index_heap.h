@@ -5,33 +5,44 @@
  *          [7] [12]          children at 2 * place + 1 and + 2
  *          [9] ...
  *
- * Internal, and a template. The including file first includes structure.h. Its STRUCTURE begins with
- * its buckets, and has the members uint32_t *heap; uint32_t heap_count. It may define
+ * Internal, and a template. The including file first includes bucket_hooks.h. Its STRUCTURE has the
+ * members uint32_t *heap; uint32_t heap_count. It may define
  *
  *   HEAP_KEY      the tick that orders a node in the heap `self`; default: `due`
- *   HEAP_OTHERS   the number of nodes that are no timers and may be in the heap; then it defines the
- *                 function that is declared below without a body
+ *   HEAP_OTHERS   the number of nodes that are no timers and may be in the heap; then it defines
+ *                 heap_put
+ *
+ * A structure without buckets includes structure.h instead, and defines heap_key and heap_put.
  *
  * A timer in the heap has its place there in `prev`, and IN_HEAP in `next`.
  */
 #ifndef ALGOS_INDEX_HEAP_H
 #define ALGOS_INDEX_HEAP_H
 
-#include "timer_buckets.h"
-
-#include <string.h>
+#include "structure.h"
 
 #define HEAP_ALIGN 64
 #define IN_HEAP    (SLOT_NONE - 1) /* `next` of a timer in the heap */
 
+/* Return the tick that orders a node. */
+static inline uint64_t heap_key(const STRUCTURE *self, uint32_t index);
+
+/* Write a node to a place, and the place to where it is kept. */
+static inline void heap_put(STRUCTURE *self, uint32_t place, uint32_t index);
+
+#ifdef ALGOS_BUCKET_HOOKS_H
+#define HEAP_COUNTED(self) (&(self)->buckets)
 #ifndef HEAP_KEY
 #define HEAP_KEY(node) ((node)->due)
 #endif
-
 static inline uint64_t heap_key(const STRUCTURE *self, uint32_t index)
 {
     return HEAP_KEY(node_at(&self->buckets, index));
 }
+#else
+#define HEAP_COUNTED(self) (self)
+#define HEAP_OTHERS
+#endif
 
 /* The tick that orders the node at a place. */
 static inline uint64_t heap_due(const STRUCTURE *self, uint32_t place)
@@ -39,24 +50,13 @@ static inline uint64_t heap_due(const STRUCTURE *self, uint32_t place)
     return heap_key(self, self->heap[place]);
 }
 
-/* Write a node to a place, and the place to where it is kept. */
-#ifdef HEAP_OTHERS
-static inline void heap_put(STRUCTURE *self, uint32_t place, uint32_t index);
-#else
-static inline void heap_put(STRUCTURE *self, uint32_t place, uint32_t index)
+/* Put a node where it belongs, from the hole at `place` up or down. */
+static void heap_sift(STRUCTURE *self, uint32_t place, uint32_t index)
 {
-    self->heap[place] = index;
-    node_at(&self->buckets, index)->prev = place;
-    TL_COUNT(&self->buckets, moves, 1);
-}
-#endif
-
-/* Puts a node, which comes due at `due`, where it belongs, from the hole at `place` up or down. */
-static void heap_sift(STRUCTURE *self, uint32_t place, uint32_t index, uint64_t due)
-{
+    uint64_t due = heap_key(self, index);
     while (place > 0) {
         uint32_t parent = (place - 1) / 2;
-        TL_COUNT(&self->buckets, compares, 1);
+        TL_COUNT(HEAP_COUNTED(self), compares, 1);
         if (heap_due(self, parent) <= due) {
             break;
         }
@@ -64,7 +64,7 @@ static void heap_sift(STRUCTURE *self, uint32_t place, uint32_t index, uint64_t 
         place = parent;
     }
     for (uint32_t child = 2 * place + 1; child < self->heap_count; child = 2 * place + 1) {
-        TL_COUNT(&self->buckets, compares, 2);
+        TL_COUNT(HEAP_COUNTED(self), compares, 2);
         if (child + 1 < self->heap_count && heap_due(self, child + 1) < heap_due(self, child)) {
             child++;
         }
@@ -78,11 +78,18 @@ static void heap_sift(STRUCTURE *self, uint32_t place, uint32_t index, uint64_t 
 }
 
 #ifndef HEAP_OTHERS
+static inline void heap_put(STRUCTURE *self, uint32_t place, uint32_t index)
+{
+    self->heap[place] = index;
+    node_at(&self->buckets, index)->prev = place;
+    TL_COUNT(&self->buckets, moves, 1);
+}
+
 /* Add a timer that is in no list. */
 static inline void heap_add(STRUCTURE *self, uint32_t index)
 {
     node_at(&self->buckets, index)->next = IN_HEAP;
-    heap_sift(self, self->heap_count++, index, heap_key(self, index));
+    heap_sift(self, self->heap_count++, index);
 }
 
 static inline void heap_remove(STRUCTURE *self, uint32_t index)
@@ -92,7 +99,7 @@ static inline void heap_remove(STRUCTURE *self, uint32_t index)
     node_at(&self->buckets, index)->next = SLOT_NONE;
     TL_COUNT(&self->buckets, moves, 1);
     if (last != index) {
-        heap_sift(self, place, last, heap_key(self, last));
+        heap_sift(self, place, last);
     }
 }
 
@@ -134,6 +141,7 @@ static inline void heap_walk(const STRUCTURE *self, const char *name,
 #define HEAP_OTHERS(self) 0
 #endif
 
+#ifdef ALGOS_BUCKET_HOOKS_H
 /* --- memory ---------------------------------------------------------------------------------- */
 
 static inline size_t heap_entries_bytes(const STRUCTURE *self, uint32_t capacity)
@@ -180,5 +188,6 @@ static inline void heap_destroy(void *structure)
             HEAP_ALIGN);
     buckets_destroy(self);
 }
+#endif
 
 #endif

@@ -1,33 +1,36 @@
 /*
- * ordered_nodes.h: the hooks of a structure that keeps its timers in the order of start_order.h, in
- * an array of nodes by id.
+ * ordered_nodes.h: the hooks of a structure that keeps its timers in an array of nodes by id, in the
+ * order of due tick and, among equal ticks, of start.
  *
- * Internal, and a template. The including file first includes node_array.h for a struct with
- * ORDERED_NODES, and defines
+ * Each start has a serial, one more than the start before. What callbacks start is due at `now` at
+ * the earliest and has a later serial, so it comes after all that the running advance may fire.
  *
+ * Internal, and a template. The including file first defines
+ *
+ *   struct node                with the members uint64_t due and uint64_t serial
+ *   STRUCTURE                  its own struct, with ORDERED_NODES (records.h)
+ *   NODES_FIRST                the index of timer 0; a node before it begins as zeros
  *   NONE                       no node: an index
- *   IDLE_NODE                  the initializer of the node of an idle timer
+ *   IDLE_NODE                  initializers of the node of an idle timer
  *   ORDERED_EMPTY              optional: further initializers of an empty structure
- *   order_first(s)             the index of the first node in order, or NONE
- *   order_is_pending(s, index)
- *   order_insert(s, index)     inserts a node with due tick and serial
- *   order_remove(s, index)     removes a pending node
- *   ORDER_REMOVE_FIRST         optional: what removes the first node
+ *   ORDER_REMOVE_FIRST         optional: a function that removes the first node
  *
- * A node before that of timer 0 begins as zeros.
+ * and afterwards the functions that are declared below without a body.
  */
 #ifndef ALGOS_ORDERED_NODES_H
 #define ALGOS_ORDERED_NODES_H
 
-#include "check.h"
-#include "node_array.h"
-#include "start_order.h"
+#include "tuning.h"
 #include "walk.h"
 
-#include <inttypes.h>
-
-#define STRUCTURE NODE_ARRAY
+#define NODE_ARRAY STRUCTURE
+#include "node_array.h"
 #include "structure.h"
+
+/* The capabilities of a structure that finds the first timer of this order at once. */
+#define ORDERED_CAPABILITIES                                                                       \
+    (TL_CAP_ORDERED | TL_CAP_FIFO | TL_CAP_EXACT | TL_CAP_NEXT | TL_CAP_NEXT_EXACT |               \
+     TL_CAP_BUDGET | TL_CAP_UNLIMITED)
 
 #ifndef ORDERED_EMPTY
 #define ORDERED_EMPTY .count = 0
@@ -35,6 +38,23 @@
 #ifndef ORDER_REMOVE_FIRST
 #define ORDER_REMOVE_FIRST order_remove
 #endif
+
+/* Return the index of the first node in order, or NONE. */
+static inline uint32_t order_first(const STRUCTURE *structure);
+
+static inline bool order_is_pending(const STRUCTURE *structure, uint32_t index);
+
+/* Insert a node with due tick and serial. */
+static void order_insert(STRUCTURE *structure, uint32_t index);
+
+/* Remove a pending node; the first one. */
+static void order_remove(STRUCTURE *structure, uint32_t index);
+static void ORDER_REMOVE_FIRST(STRUCTURE *structure, uint32_t index);
+
+static inline bool is_before(const struct node *a, const struct node *b)
+{
+    return (bool)((a->due < b->due) | ((a->due == b->due) & (a->serial < b->serial)));
+}
 
 static inline enum tl_status ordered_start(void *self, uint32_t id, uint64_t deadline)
 {
@@ -63,11 +83,12 @@ static enum tl_status ordered_stop(void *self, uint32_t id)
     return TL_OK;
 }
 
-/* Fire the timers that are due, but none that a callback starts. Not inlined, so that an advance
- * without expiries needs no stack frame. */
-static uint64_t ordered_expire(STRUCTURE *structure, uint64_t now, uint64_t budget, tl_fire_fn fire,
-                               void *ctx)
+/* The hook `advance`: fire the timers that are due, but none that a callback starts. */
+static uint64_t ordered_advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire,
+                                void *ctx)
 {
+    STRUCTURE *structure = self;
+    structure->clock = now;
     uint64_t serials = structure->serial;
     uint64_t fired = 0;
     uint32_t first;
@@ -85,19 +106,6 @@ static uint64_t ordered_expire(STRUCTURE *structure, uint64_t now, uint64_t budg
     return fired;
 }
 
-static uint64_t ordered_advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire,
-                                void *ctx)
-{
-    STRUCTURE *structure = self;
-    structure->clock = now;
-    uint32_t first = order_first(structure);
-    if (first == NONE || node_at(structure, first)->due > now) {
-        TL_COUNT(structure, compares, first != NONE);
-        return 0;
-    }
-    return ordered_expire(structure, now, budget, fire, ctx);
-}
-
 static uint64_t ordered_next(const void *self)
 {
     const STRUCTURE *structure = self;
@@ -110,7 +118,7 @@ static inline enum tl_status ordered_reserve(void *self, uint32_t capacity)
     STRUCTURE *structure = self;
     bool fresh = structure->nodes == NULL;
     enum tl_status status =
-        nodes_reserve(structure, capacity, UINT32_MAX - 2, (struct node)IDLE_NODE);
+        nodes_reserve(structure, capacity, UINT32_MAX - 2, (struct node){IDLE_NODE});
     if (status == TL_OK && fresh && NODES_FIRST > 0) {
         structure->nodes[0] = (struct node){0};
     }
@@ -157,8 +165,8 @@ static inline void ordered_walk_node(const STRUCTURE *structure, uint32_t index,
     walk_timer(visitor, index - NODES_FIRST, node_at(structure, index)->due, 0);
 }
 
-/* For the descriptor, with NODES_HOOKS: all hooks but create, reserve and start, which are ordered_create,
- * ordered_reserve and ordered_start or the file's own. The file has ordered_check and
+/* For the descriptor, with NODES_HOOKS: all hooks but create, reserve and start, which are
+ * ordered_create, ordered_reserve and ordered_start or the file's own. The file has ordered_check and
  * ordered_walk. */
 #define ORDERED_HOOKS                                                                              \
     .destroy = nodes_destroy, .stop = ordered_stop, .advance = ordered_advance,                    \

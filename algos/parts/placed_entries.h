@@ -7,26 +7,33 @@
  *
  * Internal, and a template. The including file first defines
  *
- *   PLACED           its own struct, with the members ENTRY *entries, VALUE *by_id AND_RECORDS,
+ *   STRUCTURE        its own struct, with the members ENTRY *entries, VALUE *by_id AND_RECORDS,
  *                    uint32_t capacity, const struct tl_allocator *allocator, struct tl_counters
  *                    counters
  *   ENTRY, VALUE     the types
  *   VALUE_IDLE       the value of an idle timer
  *   VALUE_IS_IDLE    optional: whether a value is one, if it cannot be compared with ==
- *   PLACED_FIRST(s)  the index of the first entry, a constant of the structure
- *   PLACED_END(s)    the index after the last
+ *   PLACED_FIRST(s)  the index of the first entry, a constant of the structure; default: 0
+ *   PLACED_END(s)    the index after the last; default: the member `count`
+ *   PLACED_COUNT(s)  the number of pending timers; default: the member `count`
  */
 #ifndef ALGOS_PLACED_ENTRIES_H
 #define ALGOS_PLACED_ENTRIES_H
 
 #include "records.h"
-#include "timerlab.h"
-
-#include <stdalign.h>
-#include <string.h>
+#include "structure.h"
 
 #ifndef VALUE_IS_IDLE
 #define VALUE_IS_IDLE(value) ((value) == VALUE_IDLE)
+#endif
+#ifndef PLACED_FIRST
+#define PLACED_FIRST(placed) 0
+#endif
+#ifndef PLACED_END
+#define PLACED_END(placed) ((placed)->count)
+#endif
+#ifndef PLACED_COUNT
+#define PLACED_COUNT(placed) ((placed)->count)
 #endif
 
 #define BLOCK_ALIGN  64
@@ -34,7 +41,7 @@
 
 /* Return the address of an id's value. */
 #ifdef TL_EMBEDDED
-static inline VALUE *value_at(const PLACED *placed, uint32_t id)
+static inline VALUE *value_at(const STRUCTURE *placed, uint32_t id)
 {
     return record_at(&placed->records, id);
 }
@@ -42,17 +49,17 @@ static inline VALUE *value_at(const PLACED *placed, uint32_t id)
 #define value_at(placed, id) (&(placed)->by_id[id])
 #endif
 
-static inline size_t placed_bytes(const PLACED *placed, uint32_t capacity)
+static inline size_t placed_bytes(const STRUCTURE *placed, uint32_t capacity)
 {
     (void)placed;
     return (PLACED_FIRST(placed) + (size_t)capacity) * sizeof(ENTRY) +
            (size_t)OWN_ENTRIES(placed, capacity) * sizeof(VALUE);
 }
 
-/* The hook `reserve`. Entries before the first are copied, too, but not initialized. */
+/* The hook `reserve`. Entries before the first begin as zeros. */
 static inline enum tl_status placed_reserve(void *self, uint32_t capacity)
 {
-    PLACED *placed = self;
+    STRUCTURE *placed = self;
     bool fresh = placed->entries == NULL;
     if (capacity <= placed->capacity && !(fresh && PLACED_FIRST(placed) > 0)) {
         return TL_OK;
@@ -65,6 +72,7 @@ static inline enum tl_status placed_reserve(void *self, uint32_t capacity)
         return TL_ERR_NOMEM;
     }
     VALUE *values = (VALUE *)(void *)&entries[PLACED_FIRST(placed) + (size_t)capacity];
+    memset(entries, 0, PLACED_FIRST(placed) * sizeof *entries);
     if (!fresh) {
         memcpy(entries, placed->entries, PLACED_END(placed) * sizeof *entries);
         memcpy(values, placed->by_id,
@@ -84,27 +92,24 @@ static inline enum tl_status placed_reserve(void *self, uint32_t capacity)
 
 static void placed_destroy(void *self)
 {
-    PLACED *placed = self;
+    STRUCTURE *placed = self;
     tl_free(placed->allocator, placed->entries, placed_bytes(placed, placed->capacity),
             BLOCK_ALIGN);
-    tl_free(placed->allocator, placed, sizeof *placed, alignof(PLACED));
+    structure_free(placed, placed->allocator);
+}
+
+static uint64_t placed_timers(const void *self)
+{
+    return PLACED_COUNT((const STRUCTURE *)self);
 }
 
 static void placed_counters(const void *self, struct tl_counters *out)
 {
-    *out = ((const PLACED *)self)->counters;
+    *out = ((const STRUCTURE *)self)->counters;
 }
-
-#ifdef TL_EMBEDDED
-static void placed_moved(void *self, const struct tl_records *records)
-{
-    records_give(&((PLACED *)self)->records, records);
-}
-#define STRUCTURE_MOVED placed_moved
-#endif
 
 /* For the hook `check`: the number of timers that are not idle. */
-static inline size_t placed_count(const PLACED *placed)
+static inline size_t placed_count(const STRUCTURE *placed)
 {
     size_t count = 0;
     for (uint32_t id = 0; id < placed->capacity; id++) {
@@ -113,9 +118,10 @@ static inline size_t placed_count(const PLACED *placed)
     return count;
 }
 
-/* For the descriptor: the hooks destroy, counters and moved, and embedded_bytes. */
+/* For the descriptor: the hooks destroy, reserve, count, counters and moved, and embedded_bytes. */
 #define PLACED_HOOKS                                                                               \
-    .destroy = placed_destroy, .counters = placed_counters,                                        \
-    .embedded_bytes = EMBEDDED_BYTES(sizeof(VALUE)), .moved = EMBEDDED_HOOK(placed_moved)
+    .destroy = placed_destroy, .reserve = placed_reserve, .count = placed_timers,                  \
+    .counters = placed_counters, .embedded_bytes = EMBEDDED_BYTES(sizeof(VALUE)),                  \
+    .moved = EMBEDDED_HOOK(structure_moved)
 
 #endif

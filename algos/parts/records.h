@@ -17,6 +17,17 @@
 
 #include "timerlab.h"
 
+/* Members of a struct with an array of nodes by id in the order of due tick and start
+ * (ordered_nodes.h). */
+#define ORDERED_NODES                                                                              \
+    struct node *nodes AND_RECORDS;                                                                \
+    uint64_t count;                                                                                \
+    uint64_t clock;                                                                                \
+    uint64_t serial; /* of the next start */                                                       \
+    const struct tl_allocator *allocator;                                                          \
+    struct tl_counters counters;                                                                   \
+    uint32_t capacity
+
 struct timer_records {
     char *first; /* the bytes of timer 0 */
     size_t stride;

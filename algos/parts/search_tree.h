@@ -1,5 +1,5 @@
 /*
- * search_tree.h: the hooks check and walk of a binary search tree in the order of start_order.h.
+ * search_tree.h: the hooks check and walk of a binary search tree in the order of ordered_nodes.h.
  *
  * Internal, and a template. The including file first includes ordered_nodes.h and defines
  *

@@ -25,8 +25,17 @@
 #ifndef ALGOS_SLOT_LEVELS_H
 #define ALGOS_SLOT_LEVELS_H
 
+#ifndef LEVEL_WORDS
+#ifndef TAKE_OUT
+#define TAKE_OUT levels_remove
+#endif
+#ifdef LEVEL_STEP
+#define NEXT_WORK
+#endif
+#endif
+
+#include "bucket_hooks.h"
 #include "slot_bitmap.h"
-#include "timer_buckets.h"
 
 #ifndef LEVEL_COUNT
 #define LEVEL_COUNT         wheel->level_count
@@ -111,17 +120,10 @@ static inline uint64_t slot_turn(const STRUCTURE *wheel, uint32_t level, uint32_
 #ifdef LEVEL_STEP
 #ifndef LEVEL_WORDS
 /* Return the tick at which the hand of some level first enters an occupied slot, or TL_NEVER. */
-static inline uint64_t slots_next(const STRUCTURE *wheel)
+static inline uint64_t next_work(const STRUCTURE *wheel)
 {
     return bitmap_levels_next(wheel->occupied, wheel->level_count, LEVEL_STEP, LEVEL_SLOTS(0),
                               wheel->buckets.clock);
-}
-
-/* The hook `next`. */
-static inline uint64_t levels_next(const void *self)
-{
-    const STRUCTURE *wheel = self;
-    return buckets_are_due(&wheel->buckets) ? wheel->buckets.clock : slots_next(wheel);
 }
 #endif
 #endif
@@ -154,8 +156,8 @@ static inline enum tl_status level_check_slot(const STRUCTURE *wheel, uint32_t l
     return TL_OK;
 }
 
-/* The hook `check`: verify the lists, the bits, that each timer is in a slot that takes it, and that
- * FLUSH is empty. */
+/* The hook `check`: verify the lists, the bits, that each timer is in a slot that takes it, that FLUSH
+ * is empty, and that no work is expected before work_at. */
 static inline enum tl_status levels_check(const void *self, char *why, size_t why_bytes)
 {
     const STRUCTURE *wheel = self;
@@ -170,19 +172,14 @@ static inline enum tl_status levels_check(const void *self, char *why, size_t wh
         return corrupt(why, why_bytes, "timers that were collected are not filed");
     }
 #endif
+#ifdef WORK_AT
+    if (status == TL_OK && wheel->work_at > buckets_next(wheel)) {
+        return corrupt(why, why_bytes, "there is work at tick %" PRIu64 ", before tick %" PRIu64,
+                       buckets_next(wheel), wheel->work_at);
+    }
+#endif
     return status;
 }
-
-#ifdef ALGOS_WORK_AT_H
-#ifdef LEVEL_STEP
-/* The hook `check` of a structure with work_at. */
-static inline enum tl_status levels_work_check(const void *self, char *why, size_t why_bytes)
-{
-    enum tl_status status = levels_check(self, why, why_bytes);
-    return status == TL_OK ? work_check(self, levels_next(self), why, why_bytes) : status;
-}
-#endif
-#endif
 
 /* The hook `walk`. */
 static inline void levels_walk(const void *self, const struct tl_visitor *visitor)

@@ -4,13 +4,13 @@
  * Internal, and a template: the including file first defines STRUCTURE, its own struct, and
  * includes the parts that the struct is made of. These, or the file, may define STRUCTURE_MOVED,
  * the hook `moved`; else the struct has a member `records` if records.h is included. A struct that
- * ends with an array defines STRUCTURE_BYTES, its size by its other members. A struct of buckets may
- * define COLLECTS_DUE.
+ * ends with an array defines STRUCTURE_BYTES, its size by its other members.
  */
 #ifndef ALGOS_STRUCTURE_H
 #define ALGOS_STRUCTURE_H
 
-#include "timerlab.h"
+#include "tuning.h"
+#include "walk.h"
 
 #include <stdalign.h>
 #include <string.h>
@@ -63,32 +63,6 @@ static inline enum tl_status structure_create(const struct tl_config *config,
     *self = structure;
     return TL_OK;
 }
-
-#ifdef TIMER_BUCKETS
-/* The hook `destroy` of a struct that begins with its buckets and has no other memory. */
-static inline void buckets_destroy(void *self)
-{
-    STRUCTURE *structure = self;
-    nodes_free(&structure->buckets);
-    structure_free(structure, structure->buckets.allocator);
-}
-
-/* For the descriptor: the hooks destroy and reserve of such a struct. */
-#define BUCKETS_MEMORY_HOOKS .destroy = buckets_destroy, .reserve = buckets_reserve
-
-#ifdef COLLECTS_DUE
-/* Move the clock to `now`, and all timers that are due by then to DUE. The including file's. */
-static void collect_due(STRUCTURE *structure, uint64_t now);
-
-/* The hook `advance`. */
-static inline uint64_t buckets_advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire,
-                                       void *ctx)
-{
-    collect_due(self, now);
-    return buckets_fire(self, now, budget, fire, ctx);
-}
-#endif
-#endif
 
 /* For the descriptor: the table of options, and the struct that it fills in. */
 #define OPTIONS(table, type) .options = (table), .options_bytes = sizeof(type)

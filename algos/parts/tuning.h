@@ -4,15 +4,15 @@
  *
  *   tuning             cost avoided                             untuned                gains up to
  *   PREFETCH(address)  waiting for a cache line that is known   nothing                1.7 times
- *   bucket_lists.h     walking one list from miss to miss       one list a bucket      5 times
- *   slot_scouts.h      the same, in the slots that come next    nothing                3.5 times
- *   work_at.h          looking for work where there is none     each advance looks     18 times
+ *   timer_buckets.h    walking one list from miss to miss       one list a bucket      5 times
+ *   slot_ring.h        the same, in the slots that come next    nothing                3.5 times
+ *   bucket_hooks.h     looking for work where there is none     each advance looks     18 times
  *   NEVER_INLINE       saving registers on the short path       the compiler decides   1.2 times
  *   ALWAYS_INLINE      calls in loops that only prefetch        the compiler decides   1.4 times
  *
  * The gains are the largest of idle-reset, hold, fill-drain and mixed-server, with 10,000 timers and
  * a million, without the one tuning and with it. The first three gain only where the timers do not
- * fit the caches; at 10,000 timers slot_scouts.h costs up to a fifth. NEVER_INLINE gains in
+ * fit the caches; at 10,000 timers slot_ring.h costs up to a fifth. NEVER_INLINE gains in
  * bitmap-wheel, cascading-wheel, chunk-wheel and linked-wheel only, ALWAYS_INLINE in chunk-wheel
  * only. A tuning that gains less than 1.15 times in a structure is not used there.
  *

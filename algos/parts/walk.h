@@ -1,5 +1,7 @@
 /*
- * walk.h: words for the hook `walk`: what structures say to its visitor, in one line each.
+ * walk.h: words for the hooks `check` and `walk`: a fault, and what a visitor is shown, in one line each.
+ *
+ * Internal to the structures.
  */
 #ifndef ALGOS_WALK_H
 #define ALGOS_WALK_H
@@ -7,7 +9,19 @@
 #include "timerlab.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
+
+/* For `check`: write the fault to `why`, as printf does. Return TL_ERR_CORRUPT. */
+static inline __attribute__((format(printf, 3, 4))) enum tl_status
+corrupt(char *why, size_t why_bytes, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(why, why_bytes, format, arguments);
+    va_end(arguments);
+    return TL_ERR_CORRUPT;
+}
 
 static inline void walk_part(const struct tl_visitor *visitor, const char *name, enum tl_form form,
                              uint64_t cell_ticks)

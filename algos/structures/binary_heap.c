@@ -52,37 +52,20 @@ struct binary_heap {
     heap_entry *entries; /* [0] is before every other; followed by the positions, in one block */
     uint32_t *by_id AND_RECORDS; /* positions */
     uint64_t clock;
-    uint32_t count;   /* of the entries */
-    bool vacant;      /* the timer at the root has fired, and its place is not taken yet */
+    size_t end;       /* the index after the last entry */
     heap_entry fence; /* the running advance fires entries before this */
     uint32_t serial;
     uint32_t capacity;
+    bool vacant; /* the timer at the root has fired, and its place is not taken yet */
     const struct tl_allocator *allocator;
     struct tl_counters counters;
 };
 
-#define INDEXED_HEAP struct binary_heap
+#define STRUCTURE       struct binary_heap
+#define HEAP_ROOT(heap) ROOT
 #include "indexed_heap.h"
-#define STRUCTURE struct binary_heap
-#include "structure.h"
 
 /* --- data: the heap --------------------------------------------------------------------------- */
-
-static inline size_t heap_root(const struct binary_heap *heap)
-{
-    (void)heap;
-    return ROOT;
-}
-
-static inline size_t heap_end(const struct binary_heap *heap)
-{
-    return ROOT + heap->count;
-}
-
-static inline void heap_set_end(struct binary_heap *heap, size_t end)
-{
-    heap->count = (uint32_t)(end - ROOT);
-}
 
 static inline size_t heap_parent(const struct binary_heap *heap, size_t index)
 {
@@ -94,7 +77,7 @@ static inline size_t heap_parent(const struct binary_heap *heap, size_t index)
 static inline size_t first_child(struct binary_heap *heap, size_t hole)
 {
     size_t child = 2 * hole;
-    if (child < heap->count) {
+    if (child + 1 < heap->end) {
         TL_COUNT(heap, compares, 1);
         child += heap_entry_before(heap->entries[child + 1], heap->entries[child]);
     }
@@ -102,116 +85,45 @@ static inline size_t first_child(struct binary_heap *heap, size_t hole)
 }
 
 /* Fill the hole with `entry`, which is before everything below it, or with its parents. */
-static void rise(struct binary_heap *heap, size_t hole, heap_entry entry)
+static inline void rise(struct binary_heap *heap, size_t hole, heap_entry entry)
 {
     TL_COUNT(heap, compares, hole > ROOT);
     while (heap_entry_before(entry, heap->entries[hole / 2])) {
-        TL_COUNT(heap, moves, 1);
         put(heap, hole, heap->entries[hole / 2]);
         hole /= 2;
         TL_COUNT(heap, compares, hole > ROOT);
     }
-    TL_COUNT(heap, moves, 1);
     put(heap, hole, entry);
 }
 
 /* Fill the hole with `entry`, which is after its parent, or with its children. */
-static void sink(struct binary_heap *heap, size_t hole, heap_entry entry)
+static inline void sink(struct binary_heap *heap, size_t hole, heap_entry entry)
 {
-    while (2 * hole <= heap->count) {
+    while (2 * hole < heap->end) {
         size_t child = first_child(heap, hole);
         TL_COUNT(heap, compares, 1);
         if (heap_entry_before(entry, heap->entries[child])) {
             break;
         }
-        TL_COUNT(heap, moves, 1);
         put(heap, hole, heap->entries[child]);
         hole = child;
     }
-    TL_COUNT(heap, moves, 1);
     put(heap, hole, entry);
 }
 
-/* Move the hole at the root to the bottom, along the first children. Return its place there. */
-static inline size_t sink_hole(struct binary_heap *heap)
+static inline void fill_root(struct binary_heap *heap, heap_entry entry)
 {
     size_t hole = ROOT;
-    while (2 * hole <= heap->count) {
-        if (8 * hole <= heap->count) { /* the hole's grandchildren's children: two lines */
+    while (2 * hole < heap->end) {
+        if (8 * hole < heap->end) { /* the hole's grandchildren's children: two lines */
             PREFETCH(&heap->entries[8 * hole]);
             PREFETCH(&heap->entries[8 * hole + 4]);
         }
         size_t child = first_child(heap, hole);
-        TL_COUNT(heap, moves, 1);
         put(heap, hole, heap->entries[child]);
         hole = child;
     }
-    return hole;
-}
-
-/* Remove the entry of an expired timer at the root. */
-static void close_root(struct binary_heap *heap)
-{
-    heap->vacant = false;
-    heap_entry last = heap->entries[heap->count--];
-    if (heap->count > 0) {
-        rise(heap, sink_hole(heap), last);
-    }
-}
-
-/* The same with `entry`, which has the latest serial, in its place. */
-static void replace_root(struct binary_heap *heap, heap_entry entry)
-{
-    heap->vacant = false;
-    rise(heap, sink_hole(heap), entry);
-}
-
-/* --- start and stop --------------------------------------------------------------------------- */
-
-static enum tl_status heap_start(void *self, uint32_t id, uint64_t deadline)
-{
-    struct binary_heap *heap = self;
-    if (heap->serial == UINT32_MAX) {
-        renumber(heap);
-    }
-    uint64_t due = deadline > heap->clock ? deadline : heap->clock;
-    heap_entry entry = heap_entry_make(due, heap->serial++, id);
-    size_t position = *position_at(heap, id);
-    if (position == 0) {
-        if (heap->vacant) {
-            replace_root(heap, entry);
-        } else {
-            rise(heap, ++heap->count, entry);
-        }
-        return TL_OK;
-    }
-    TL_COUNT(heap, compares, 1);
-    if (due < heap_entry_due(heap->entries[position])) {
-        rise(heap, position, entry);
-    } else {
-        sink(heap, position, entry);
-    }
-    return TL_OK;
-}
-
-static enum tl_status heap_stop(void *self, uint32_t id)
-{
-    struct binary_heap *heap = self;
-    size_t position = *position_at(heap, id);
-    if (position == 0) {
-        return TL_IDLE;
-    }
-    *position_at(heap, id) = 0;
-    heap_entry last = heap->entries[heap->count--];
-    if (position <= heap->count) {
-        TL_COUNT(heap, compares, 1);
-        if (heap_entry_before(last, heap->entries[position])) {
-            rise(heap, position, last);
-        } else {
-            sink(heap, position, last);
-        }
-    }
-    return TL_OK;
+    rise(heap, hole, entry);
 }
 
 /* --- create and options ----------------------------------------------------------------------- */
@@ -219,8 +131,8 @@ static enum tl_status heap_stop(void *self, uint32_t id)
 static enum tl_status heap_create(const struct tl_config *config, void **self)
 {
     struct binary_heap empty = {
-        .allocator = config->allocator, .clock = config->now, .serial = FIRST_SERIAL};
-    return structure_create(config, &empty, heap_reserve, placed_destroy, self);
+        .allocator = config->allocator, .clock = config->now, .serial = FIRST_SERIAL, .end = ROOT};
+    return structure_create(config, &empty, placed_reserve, placed_destroy, self);
 }
 
 /* --- descriptor ------------------------------------------------------------------------------- */
@@ -245,7 +157,5 @@ TL_ALGO(binary_heap) = {
         "way; a timer that starts itself when it fires sifts once, in theirs twice.",
     .cost = {.start = "O(log n)", .stop = "O(log n)", .tick = "O(1)", .expire = "O(log n)"},
     .create = heap_create,
-    .start = heap_start,
-    .stop = heap_stop,
     HEAP_HOOKS,
 };

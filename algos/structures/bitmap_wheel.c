@@ -42,8 +42,6 @@
  */
 #include "timerlab.h"
 
-#include <inttypes.h>
-
 /* --- data ------------------------------------------------------------------------------------- */
 
 #define BITS_MIN       3
@@ -72,13 +70,10 @@ struct bitmap_wheel {
 #define STRUCTURE  struct bitmap_wheel
 #define LEVEL_BITS wheel->bits
 #define LEVEL_STEP wheel->bits
-#define TAKE_OUT   levels_remove
-#include "work_at.h"
-
-#define SLOT_FROM slot_turn
+#define SLOT_FROM  slot_turn
+#define WORK_AT
+#define FILE_TIMER
 #include "slot_levels.h"
-#include "structure.h"
-#include "take_out.h"
 
 /* --- start and stop --------------------------------------------------------------------------- */
 
@@ -116,29 +111,7 @@ static inline uint64_t file_timer(struct bitmap_wheel *wheel, uint32_t index, ui
     return at << shift;
 }
 
-static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
-{
-    struct bitmap_wheel *wheel = self;
-    uint32_t index = take_for_start(wheel, id);
-    node_at(&wheel->buckets, index)->due = deadline;
-    if (deadline > wheel->buckets.clock) {
-        work_before(wheel, file_timer(wheel, index, deadline));
-    } else {
-        work_file_late(wheel, index);
-    }
-    return TL_OK;
-}
-
 /* --- advance and next ------------------------------------------------------------------------- */
-
-/* Files a timer of a slot that has expired: under DUE, or where the clock now reaches it. */
-static inline void file_again(void *self, uint32_t index)
-{
-    struct bitmap_wheel *wheel = self;
-    if (!bucket_sort_out(&wheel->buckets, index)) {
-        (void)file_timer(wheel, index, node_at(&wheel->buckets, index)->due);
-    }
-}
 
 /* The slots of a level that are emptied after `steps` steps from the slot `hand`, as bits from the
  * next slot on: those that the clock has passed or entered. With look=ahead, as timeout.c does it,
@@ -226,7 +199,7 @@ static void collect_due(struct bitmap_wheel *wheel, uint64_t now)
         pass_levels(wheel, old);
     }
     ahead &= wheel->occupied[0];
-    wheel->work_at = ahead != 0 ? now - slot + bitmap_first(ahead) : slots_next(wheel);
+    wheel->work_at = ahead != 0 ? now - slot + bitmap_first(ahead) : next_work(wheel);
     bucket_prefetch_near(buckets, FIRST_BUCKET + ((uint32_t)(now + 2) & (wheel->slots - 1)));
 }
 
@@ -313,12 +286,10 @@ TL_ALGO(bitmap_wheel) = {
     .cost = {.start = "O(1)", .stop = "O(1)", .tick = "O(1)", .expire = "O(m)"},
     OPTIONS(wheel_option_table, struct wheel_options),
     .create = wheel_create,
-    .start = wheel_start,
-    .stop = take_out_stop,
-    .advance = work_advance,
-    .next = levels_next,
-    BUCKETS_MEMORY_HOOKS,
+    .start = buckets_start,
+    .advance = buckets_advance,
+    .next = buckets_next,
     BUCKETS_HOOKS,
-    .check = levels_work_check,
+    .check = levels_check,
     .walk = levels_walk,
 };

@@ -40,12 +40,7 @@
  */
 #include "timerlab.h"
 
-#include <inttypes.h>
-#include <string.h>
-
-#include "check.h"
 #include "records.h"
-#include "walk.h"
 
 /* --- data ------------------------------------------------------------------------------------- */
 
@@ -108,6 +103,8 @@ struct brpc_timer {
 #define STRUCTURE_BYTES(timer) (sizeof *(timer) + (timer)->bucket_count * sizeof(struct bucket))
 #include "structure.h"
 
+#include "index_heap.h"
+
 static inline bool is_left(const struct brpc_timer *timer, uint32_t task)
 {
     return node_at(timer, timer->tasks[task].id)->task != task;
@@ -119,43 +116,17 @@ static inline void give_back(struct brpc_timer *timer, uint32_t task)
     timer->free_head = task;
 }
 
-static inline uint64_t heap_due(const struct brpc_timer *timer, uint32_t place)
-{
-    return timer->tasks[timer->heap[place]].run_time;
-}
-
 /* --- data: the heap --------------------------------------------------------------------------- */
+
+static inline uint64_t heap_key(const struct brpc_timer *timer, uint32_t task)
+{
+    return timer->tasks[task].run_time;
+}
 
 static inline void heap_put(struct brpc_timer *timer, uint32_t place, uint32_t task)
 {
     timer->heap[place] = task;
     TL_COUNT(timer, moves, 1);
-}
-
-/* Put a task where it belongs, from the hole up or down. */
-static void heap_sift(struct brpc_timer *timer, uint32_t hole, uint32_t task)
-{
-    uint64_t run_time = timer->tasks[task].run_time;
-    for (uint32_t parent = (hole - 1) / 2; hole > 0; parent = (hole - 1) / 2) {
-        TL_COUNT(timer, compares, 1);
-        if (heap_due(timer, parent) <= run_time) {
-            break;
-        }
-        heap_put(timer, hole, timer->heap[parent]);
-        hole = parent;
-    }
-    for (uint32_t child = 2 * hole + 1; child < timer->heap_count; child = 2 * hole + 1) {
-        TL_COUNT(timer, compares, 2);
-        if (child + 1 < timer->heap_count && heap_due(timer, child + 1) < heap_due(timer, child)) {
-            child++;
-        }
-        if (run_time <= heap_due(timer, child)) {
-            break;
-        }
-        heap_put(timer, hole, timer->heap[child]);
-        hole = child;
-    }
-    heap_put(timer, hole, task);
 }
 
 static void heap_push(struct brpc_timer *timer, uint32_t task)
@@ -361,7 +332,7 @@ static uint64_t run_tasks(struct brpc_timer *timer, uint64_t now, uint64_t budge
     return fired;
 }
 
-/* TimerThread::run. Not inlined, so that a tick without a wakeup costs only a comparison. */
+/* TimerThread::run. */
 static uint64_t wake(struct brpc_timer *timer, uint64_t now, uint64_t budget, tl_fire_fn fire,
                      void *ctx)
 {
@@ -570,8 +541,7 @@ TL_ALGO(brpc_timer) = {
              .stop = "O(1)",
              .tick = "O(1)",
              .expire = "O(log n), stopped ones too"},
-    .options = timer_option_table,
-    .options_bytes = sizeof(struct timer_options),
+    OPTIONS(timer_option_table, struct timer_options),
     .create = timer_create,
     .destroy = timer_destroy,
     .reserve = timer_reserve,

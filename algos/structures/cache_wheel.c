@@ -38,8 +38,6 @@
  */
 #include "timerlab.h"
 
-#include <inttypes.h>
-
 /* --- data ------------------------------------------------------------------------------------- */
 
 #define LEVELS         5u
@@ -82,11 +80,9 @@ struct cache_wheel {
 #define LEVEL_BUCKET(level) (FIRST_BUCKET + levels[level].first)
 #define LEVEL_OF(bucket)    level_of_bucket(bucket)
 #define SLOT_FROM           slot_began
+#define FILE_TIMER
+#define NEXT_WORK
 #include "slot_levels.h"
-#define TAKE_OUT levels_remove
-#define COLLECTS_DUE
-#include "structure.h"
-#include "take_out.h"
 
 /* --- start and stop --------------------------------------------------------------------------- */
 
@@ -122,15 +118,6 @@ static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
 }
 
 /* --- advance and next ------------------------------------------------------------------------- */
-
-/* Fires, or files again, a timer of a bucket that is emptied. */
-static void file_again(void *self, uint32_t index)
-{
-    struct cache_wheel *wheel = self;
-    if (!bucket_sort_out(&wheel->buckets, index)) {
-        file_timer(wheel, index, node_at(&wheel->buckets, index)->due);
-    }
-}
 
 /* The occupied buckets of level n, turned so that bit 0 is number `from`, and bit 1 the next. */
 static inline uint64_t occupied_from(const struct cache_wheel *wheel, uint32_t n, uint64_t from)
@@ -176,12 +163,8 @@ static void collect_due(struct cache_wheel *wheel, uint64_t now)
     }
 }
 
-static uint64_t wheel_next(const void *self)
+static uint64_t next_work(const struct cache_wheel *wheel)
 {
-    const struct cache_wheel *wheel = self;
-    if (buckets_are_due(&wheel->buckets)) {
-        return wheel->buckets.clock;
-    }
     uint64_t next = TL_NEVER;
     for (uint32_t n = 0; n < LEVELS; n++) {
         uint64_t from = wheel->buckets.clock >> (LEVEL_SHIFT(n));
@@ -264,10 +247,8 @@ TL_ALGO(cache_wheel) = {
     .precision = wheel_precision,
     .create = wheel_create,
     .start = wheel_start,
-    .stop = take_out_stop,
     .advance = buckets_advance,
-    .next = wheel_next,
-    BUCKETS_MEMORY_HOOKS,
+    .next = buckets_next,
     BUCKETS_HOOKS,
     .check = levels_check,
     .walk = levels_walk,

@@ -82,4 +82,5 @@ TL_ALGO(calendar_queue) = {
              .tick = "O(1)",
              .expire = "O(1) expected, O(n) worst"},
     QUEUE_HOOKS,
+    QUEUE_MEMORY_HOOKS,
 };

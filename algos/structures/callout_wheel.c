@@ -40,8 +40,6 @@
  */
 #include "timerlab.h"
 
-#include <inttypes.h>
-
 /* --- data ------------------------------------------------------------------------------------- */
 
 #define BITS_MIN          3
@@ -75,8 +73,10 @@ struct callout_wheel {
     uint32_t deviation;
 };
 #define STRUCTURE struct callout_wheel
-#include "structure.h"
-#include "work_at.h"
+#define WORK_AT
+#define NEXT_WORK
+#define TAKES_FROM FIRST_BUCKET
+#include "bucket_hooks.h"
 
 /* --- start and stop --------------------------------------------------------------------------- */
 
@@ -99,9 +99,8 @@ static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
 {
     struct callout_wheel *wheel = self;
     struct timer_buckets *buckets = &wheel->buckets;
-    uint32_t index = timer_index(buckets, id);
+    uint32_t index = take_for_start(wheel, id);
     uint64_t delay = deadline > buckets->clock ? deadline - buckets->clock : 0;
-    (void)buckets_take(buckets, index);
     struct node *node = node_at(buckets, index);
     node->due = deadline > wheel->last_scan ? deadline : wheel->last_scan;
     node->latest = node->due + window_of(wheel->precision, wheel->deviation, delay);
@@ -178,13 +177,9 @@ static void collect_due(struct callout_wheel *wheel, uint64_t now)
     }
 }
 
-static uint64_t wheel_next(const void *self)
+static uint64_t next_work(const struct callout_wheel *wheel)
 {
-    const struct callout_wheel *wheel = self;
-    if (wheel->buckets.count == 0) {
-        return TL_NEVER;
-    }
-    return buckets_are_due(&wheel->buckets) ? wheel->buckets.clock : wheel->work_at;
+    return wheel->work_at;
 }
 
 /* --- create and options ----------------------------------------------------------------------- */
@@ -238,17 +233,11 @@ static struct tl_precision wheel_precision(const void *given, uint64_t delay_tic
 
 /* --- check and walk --------------------------------------------------------------------------- */
 
-static bool bucket_takes(const struct timer_buckets *buckets, uint32_t bucket,
+static bool bucket_takes(const struct callout_wheel *wheel, uint32_t bucket,
                          const struct node *node)
 {
-    const struct callout_wheel *wheel = (const void *)buckets;
     return FIRST_BUCKET + slot_of(wheel, node->due) == bucket && node->due >= wheel->last_scan &&
            node->latest >= wheel->work_at;
-}
-
-static enum tl_status wheel_check(const void *self, char *why, size_t why_bytes)
-{
-    return buckets_check_timers(self, 0, FIRST_BUCKET, bucket_takes, why, why_bytes);
 }
 
 static void wheel_walk(const void *self, const struct tl_visitor *visitor)
@@ -291,12 +280,10 @@ TL_ALGO(callout_wheel) = {
     .precision = wheel_precision,
     .create = wheel_create,
     .start = wheel_start,
-    .stop = buckets_stop,
-    .advance = work_advance,
-    .next = wheel_next,
-    BUCKETS_MEMORY_HOOKS,
+    .advance = buckets_advance,
+    .next = buckets_next,
     BUCKETS_HOOKS,
-    .check = wheel_check,
+    .check = buckets_checked,
     .walk = wheel_walk,
     .differs = "one precision for all timers, where each start gives its own. An advance before "
                "the first window ends fires nothing, where an interrupt that comes anyway fires "

@@ -40,8 +40,6 @@
  */
 #include "timerlab.h"
 
-#include <inttypes.h>
-
 /* --- data ------------------------------------------------------------------------------------- */
 
 #define LEVELS_MAX     5u
@@ -80,8 +78,9 @@ struct cascading_wheel {
 #define STRUCTURE struct cascading_wheel
 #define STRUCTURE_BYTES(wheel)                                                                     \
     (sizeof *(wheel) + ((size_t)(wheel)->levels[0].slots + 63) / 64 * sizeof *(wheel)->marks)
-#include "structure.h"
-#include "work_at.h"
+#define WORK_AT
+#define TAKES_FROM FLUSH
+#include "bucket_hooks.h"
 
 /* --- start and stop --------------------------------------------------------------------------- */
 
@@ -149,13 +148,12 @@ static inline void file_timer(struct cascading_wheel *wheel, uint32_t index, uin
 static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
 {
     struct cascading_wheel *wheel = self;
-    uint32_t index = wheel->buckets.first_timer + id;
-    (void)buckets_take(&wheel->buckets, index);
+    uint32_t index = take_for_start(wheel, id);
     node_at(&wheel->buckets, index)->due = deadline;
     if (deadline > wheel->buckets.clock) {
         file_timer(wheel, index, deadline, wheel->buckets.clock + 1); /* the hand's next tick */
     } else {
-        work_file_late(wheel, index);
+        append_late(wheel, index);
     }
     return TL_OK;
 }
@@ -166,8 +164,13 @@ static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
 static inline void file_again(void *self, uint32_t index)
 {
     struct cascading_wheel *wheel = self;
-    if (!bucket_sort_out(&wheel->buckets, index)) {
-        file_timer(wheel, index, node_at(&wheel->buckets, index)->due, wheel->buckets.clock);
+    uint64_t due = node_at(&wheel->buckets, index)->due;
+    TL_COUNT(&wheel->buckets, compares, 1);
+    if (due <= wheel->buckets.clock) {
+        bucket_append(&wheel->buckets, DUE, index);
+    } else {
+        TL_COUNT(&wheel->buckets, cascades, 1);
+        file_timer(wheel, index, due, wheel->buckets.clock);
     }
 }
 
@@ -390,10 +393,9 @@ static uint64_t slot_starts(const struct level *level, uint32_t slot)
     return level->start + slots_ahead(level->hand, slot, level->slots) * level->width;
 }
 
-static bool bucket_takes(const struct timer_buckets *buckets, uint32_t bucket,
+static bool bucket_takes(const struct cascading_wheel *wheel, uint32_t bucket,
                          const struct node *node)
 {
-    const struct cascading_wheel *wheel = (const void *)buckets;
     const struct level *last = &wheel->levels[wheel->level_count - 1];
     const struct level *level = last;
     while (level > wheel->levels && bucket < level->first) {
@@ -421,10 +423,10 @@ static enum tl_status wheel_check(const void *self, char *why, size_t why_bytes)
         }
     }
     uint64_t next = buckets_are_due(&wheel->buckets) ? 0 : first_work(wheel);
-    enum tl_status status = work_check(wheel, next, why, why_bytes);
-    return status == TL_OK
-               ? buckets_check_timers(&wheel->buckets, 0, FLUSH, bucket_takes, why, why_bytes)
-               : status;
+    return wheel->work_at <= next
+               ? buckets_check_timers(wheel, 0, why, why_bytes)
+               : corrupt(why, why_bytes, "there is work at tick %" PRIu64 ", before tick %" PRIu64,
+                         next, wheel->work_at);
 }
 
 static void wheel_walk(const void *self, const struct tl_visitor *visitor)
@@ -471,9 +473,7 @@ TL_ALGO(cascading_wheel) = {
     OPTIONS(wheel_option_table, struct wheel_options),
     .create = wheel_create,
     .start = wheel_start,
-    .stop = buckets_stop,
     .advance = wheel_advance,
-    BUCKETS_MEMORY_HOOKS,
     BUCKETS_HOOKS,
     .check = wheel_check,
     .walk = wheel_walk,

@@ -42,8 +42,6 @@
  */
 #include "timerlab.h"
 
-#include <inttypes.h>
-
 /* --- data ------------------------------------------------------------------------------------- */
 
 #define SLOTS_BITS     6u
@@ -70,12 +68,9 @@ struct coarse_wheel {
 #define STRUCTURE  struct coarse_wheel
 #define LEVEL_BITS SLOTS_BITS
 #define LEVEL_STEP CLOCK_SHIFT
-#define TAKE_OUT   levels_remove
-#include "work_at.h"
-
+#define WORK_AT
+#define FILE_TIMER
 #include "slot_levels.h"
-#include "structure.h"
-#include "take_out.h"
 
 /* --- start and stop --------------------------------------------------------------------------- */
 
@@ -103,29 +98,7 @@ static inline uint64_t file_timer(struct coarse_wheel *wheel, uint32_t index, ui
     return bucket << shift;
 }
 
-static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
-{
-    struct coarse_wheel *wheel = self;
-    uint32_t index = take_for_start(wheel, id);
-    node_at(&wheel->buckets, index)->due = deadline;
-    if (deadline > wheel->buckets.clock) {
-        work_before(wheel, file_timer(wheel, index, deadline));
-    } else {
-        work_file_late(wheel, index);
-    }
-    return TL_OK;
-}
-
 /* --- advance and next ------------------------------------------------------------------------- */
-
-/* Fires, or files again, a timer of the highest level. */
-static void file_again(void *self, uint32_t index)
-{
-    struct coarse_wheel *wheel = self;
-    if (!bucket_sort_out(&wheel->buckets, index)) {
-        (void)file_timer(wheel, index, node_at(&wheel->buckets, index)->due);
-    }
-}
 
 /* Moves the clock to `now`, and the timers of all slots that have come by then to DUE. */
 static void collect_due(struct coarse_wheel *wheel, uint64_t now)
@@ -162,7 +135,7 @@ static void collect_due(struct coarse_wheel *wheel, uint64_t now)
             bucket_empty(buckets, FLUSH, file_again, wheel);
         }
     }
-    wheel->work_at = slots_next(wheel);
+    wheel->work_at = next_work(wheel);
     bucket_prefetch_near(buckets, FIRST_BUCKET + (uint32_t)(now + 2) % SLOTS);
 }
 
@@ -273,12 +246,10 @@ TL_ALGO(coarse_wheel) = {
     OPTIONS(wheel_option_table, struct wheel_options),
     .precision = wheel_precision,
     .create = wheel_create,
-    .start = wheel_start,
-    .stop = take_out_stop,
-    .advance = work_advance,
-    .next = levels_next,
-    BUCKETS_MEMORY_HOOKS,
+    .start = buckets_start,
+    .advance = buckets_advance,
+    .next = buckets_next,
     BUCKETS_HOOKS,
-    .check = levels_work_check,
+    .check = levels_check,
     .walk = levels_walk,
 };

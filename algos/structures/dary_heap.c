@@ -66,28 +66,11 @@ struct dary_heap {
     struct tl_counters counters;
 };
 
-/* The hooks advance, next and all that follows but create. */
-#define INDEXED_HEAP struct dary_heap
+#define STRUCTURE       struct dary_heap
+#define HEAP_ROOT(heap) ((heap)->root)
 #include "indexed_heap.h"
-#define STRUCTURE struct dary_heap
-#include "structure.h"
 
 /* --- data: the heap --------------------------------------------------------------------------- */
-
-static inline size_t heap_root(const struct dary_heap *heap)
-{
-    return heap->root;
-}
-
-static inline size_t heap_end(const struct dary_heap *heap)
-{
-    return heap->end;
-}
-
-static inline void heap_set_end(struct dary_heap *heap, size_t end)
-{
-    heap->end = end;
-}
 
 static inline size_t parent_of(size_t index, unsigned arity)
 {
@@ -103,12 +86,6 @@ static inline size_t heap_parent(const struct dary_heap *heap, size_t index)
 static inline size_t children_of(size_t index, unsigned arity)
 {
     return arity * (index - arity + 2);
-}
-
-static inline void move(struct dary_heap *heap, size_t index, heap_entry entry)
-{
-    put(heap, index, entry);
-    TL_COUNT(heap, moves, 1);
 }
 
 /* Return the first in order of the children from `child` on; there is at least one. */
@@ -135,12 +112,12 @@ static void rise_by(struct dary_heap *heap, size_t hole, heap_entry entry, unsig
     size_t parent = parent_of(hole, arity);
     TL_COUNT(heap, compares, hole > heap->root);
     while (heap_entry_before(entry, heap->entries[parent])) {
-        move(heap, hole, heap->entries[parent]);
+        put(heap, hole, heap->entries[parent]);
         hole = parent;
         parent = parent_of(hole, arity);
         TL_COUNT(heap, compares, hole > heap->root);
     }
-    move(heap, hole, entry);
+    put(heap, hole, entry);
 }
 
 /* Fill the hole with `entry`, which is after its parent, or with its children. */
@@ -153,10 +130,10 @@ static void sink_by(struct dary_heap *heap, size_t hole, heap_entry entry, unsig
         if (heap_entry_before(entry, heap->entries[first])) {
             break;
         }
-        move(heap, hole, heap->entries[first]);
+        put(heap, hole, heap->entries[first]);
         hole = first;
     }
-    move(heap, hole, entry);
+    put(heap, hole, entry);
 }
 
 /* Move the hole at the root to the bottom, along the first children, and then up to where `entry`
@@ -173,7 +150,7 @@ static void fill_root_by(struct dary_heap *heap, heap_entry entry, unsigned arit
             }
         }
         size_t first = first_of(heap, child, arity);
-        move(heap, hole, heap->entries[first]);
+        put(heap, hole, heap->entries[first]);
         hole = first;
     }
     rise_by(heap, hole, entry, arity);
@@ -197,69 +174,9 @@ static void sink(struct dary_heap *heap, size_t hole, heap_entry entry)
     BY_ARITY(heap, sink_by, heap, hole, entry);
 }
 
-/* Replace the entry of an expired timer at the root. */
-static void replace_root(struct dary_heap *heap, heap_entry entry)
+static void fill_root(struct dary_heap *heap, heap_entry entry)
 {
-    heap->vacant = false;
     BY_ARITY(heap, fill_root_by, heap, entry);
-}
-
-/* Remove it. */
-static void close_root(struct dary_heap *heap)
-{
-    heap->vacant = false;
-    heap_entry last = heap->entries[--heap->end];
-    if (heap->end > heap->root) {
-        replace_root(heap, last);
-    }
-}
-
-/* --- start and stop --------------------------------------------------------------------------- */
-
-static enum tl_status heap_start(void *self, uint32_t id, uint64_t deadline)
-{
-    struct dary_heap *heap = self;
-    if (heap->serial == UINT32_MAX) {
-        renumber(heap);
-    }
-    uint64_t due = deadline > heap->clock ? deadline : heap->clock;
-    heap_entry entry = heap_entry_make(due, heap->serial++, id);
-    size_t position = *position_at(heap, id);
-    if (position == 0) {
-        if (heap->vacant) {
-            replace_root(heap, entry);
-        } else {
-            rise(heap, heap->end++, entry);
-        }
-        return TL_OK;
-    }
-    TL_COUNT(heap, compares, 1);
-    if (due < heap_entry_due(heap->entries[position])) {
-        rise(heap, position, entry);
-    } else {
-        sink(heap, position, entry);
-    }
-    return TL_OK;
-}
-
-static enum tl_status heap_stop(void *self, uint32_t id)
-{
-    struct dary_heap *heap = self;
-    size_t position = *position_at(heap, id);
-    if (position == 0) {
-        return TL_IDLE;
-    }
-    *position_at(heap, id) = 0;
-    heap_entry last = heap->entries[--heap->end];
-    if (position < heap->end) {
-        TL_COUNT(heap, compares, 1);
-        if (heap_entry_before(last, heap->entries[position])) {
-            rise(heap, position, last);
-        } else {
-            sink(heap, position, last);
-        }
-    }
-    return TL_OK;
 }
 
 /* --- create and options ----------------------------------------------------------------------- */
@@ -276,7 +193,7 @@ static enum tl_status heap_create(const struct tl_config *config, void **self)
         .serial = FIRST_SERIAL,
         .allocator = config->allocator,
     };
-    return structure_create(config, &empty, heap_reserve, placed_destroy, self);
+    return structure_create(config, &empty, placed_reserve, placed_destroy, self);
 }
 
 static const struct tl_option heap_option_table[] = {
@@ -304,10 +221,7 @@ TL_ALGO(dary_heap) = {
                "timer was pending, where ev_timer_stop answers nothing; Go since 1.14 only marks a "
                "stopped timer and removes it later, which is not done here.",
     .cost = {.start = "O(log n)", .stop = "O(log n)", .tick = "O(1)", .expire = "O(log n)"},
-    .options = heap_option_table,
-    .options_bytes = sizeof(struct heap_options),
+    OPTIONS(heap_option_table, struct heap_options),
     .create = heap_create,
-    .start = heap_start,
-    .stop = heap_stop,
     HEAP_HOOKS,
 };

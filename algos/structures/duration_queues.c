@@ -38,8 +38,6 @@
  */
 #include "timerlab.h"
 
-#include <inttypes.h>
-
 /* --- data ------------------------------------------------------------------------------------- */
 
 #define QUEUES_MAX     (INT64_C(1) << 20)
@@ -73,9 +71,11 @@ struct duration_queues {
 #define STRUCTURE_BYTES(q)                                                                         \
     (sizeof *(q) + (q)->queue_count * sizeof(struct queue) +                                       \
      ((size_t)(q)->table_mask + 1) * sizeof(uint32_t))
-#define COLLECTS_DUE
-#include "structure.h"
-#include "take_out.h"
+#define FILE_TIMER
+#define TAKE_OUT take_out
+#define NEXT_WORK
+#define TAKES_FROM FIRST_QUEUE
+#include "bucket_hooks.h"
 
 #define HEAP_OTHERS(self) (self)->queue_count
 #include "index_heap.h"
@@ -111,7 +111,7 @@ static void heap_settle(struct duration_queues *q, uint32_t place, uint32_t inde
         q->bound = due < q->bound ? due : q->bound;
         heap_put(q, place, index);
     } else {
-        heap_sift(q, place, index, due);
+        heap_sift(q, place, index);
     }
 }
 
@@ -172,7 +172,7 @@ static void queue_close(struct duration_queues *q, uint32_t head)
 /* --- start and stop --------------------------------------------------------------------------- */
 
 /* Files a timer that is in no list and due after the clock. */
-static void file_timer(struct duration_queues *q, uint32_t index, uint64_t due)
+static inline void file_timer(struct duration_queues *q, uint32_t index, uint64_t due)
 {
     uint64_t duration = due - q->buckets.clock;
     uint32_t slot = table_find(q, duration);
@@ -206,19 +206,6 @@ static inline void take_out(struct duration_queues *q, uint32_t index)
     if (emptied != BUCKET_NONE && emptied >= FIRST_QUEUE) {
         queue_close(q, emptied);
     }
-}
-
-static enum tl_status queues_start(void *self, uint32_t id, uint64_t deadline)
-{
-    struct duration_queues *q = self;
-    uint32_t index = take_for_start(q, id);
-    node_at(&q->buckets, index)->due = deadline;
-    if (deadline > q->buckets.clock) {
-        file_timer(q, index, deadline);
-    } else {
-        bucket_append(&q->buckets, LATE, index);
-    }
-    return TL_OK;
 }
 
 /* --- advance and next ------------------------------------------------------------------------- */
@@ -282,15 +269,8 @@ static void collect_due(struct duration_queues *q, uint64_t now)
     }
 }
 
-static uint64_t queues_next(const void *self)
+static uint64_t next_work(const struct duration_queues *q)
 {
-    const struct duration_queues *q = self;
-    if (buckets_are_due(&q->buckets)) {
-        return q->buckets.clock;
-    }
-    if (q->heap_count == 0) {
-        return TL_NEVER;
-    }
     return q->scan ? q->bound : heap_due(q, 0);
 }
 
@@ -352,9 +332,9 @@ static const struct tl_option queues_option_table[] = {
 
 /* --- check and walk --------------------------------------------------------------------------- */
 
-static bool queue_takes(const struct timer_buckets *buckets, uint32_t head, const struct node *node)
+static bool bucket_takes(const struct duration_queues *q, uint32_t head, const struct node *node)
 {
-    const struct duration_queues *q = (const void *)buckets;
+    const struct timer_buckets *buckets = &q->buckets;
     return node->due >= node_at(buckets, node->prev)->due && node->due > buckets->clock &&
            node->due - queue_of(q, head)->duration <= buckets->clock;
 }
@@ -398,8 +378,7 @@ static enum tl_status queues_check(const void *self, char *why, size_t why_bytes
         return corrupt(why, why_bytes, "%" PRIu32 " queues are in use, %" PRIu32 " idle", busy,
                        idle);
     }
-    return buckets_check_timers(&q->buckets, q->heap_count - busy, FIRST_QUEUE, queue_takes, why,
-                                why_bytes);
+    return buckets_check_timers(q, q->heap_count - busy, why, why_bytes);
 }
 
 static const char *queue_name(const struct duration_queues *q, uint32_t head, char name[48])
@@ -470,11 +449,10 @@ TL_ALGO(duration_queues) = {
     .create = queues_create,
     .destroy = heap_destroy,
     .reserve = queues_reserve,
-    .start = queues_start,
-    .stop = take_out_stop,
+    .start = buckets_start,
     .advance = buckets_advance,
-    .next = queues_next,
-    BUCKETS_HOOKS,
+    .next = buckets_next,
+    BUCKETS_OTHER_HOOKS,
     .check = queues_check,
     .walk = queues_walk,
 };

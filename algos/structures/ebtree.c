@@ -42,11 +42,7 @@
  */
 #include "timerlab.h"
 
-#include <inttypes.h>
-
-#include "check.h"
 #include "records.h"
-#include "walk.h"
 
 /* --- data ------------------------------------------------------------------------------------- */
 
@@ -478,8 +474,7 @@ TL_ALGO(ebtree) = {
              .stop = "O(1)",
              .tick = "O(log n) expected",
              .expire = "O(log n) expected"},
-    .options = tree_option_table,
-    .options_bytes = sizeof(struct tree_options),
+    OPTIONS(tree_option_table, struct tree_options),
     .create = tree_create,
     .destroy = nodes_destroy,
     .reserve = tree_reserve,

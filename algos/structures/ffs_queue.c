@@ -35,8 +35,6 @@
  */
 #include "timerlab.h"
 
-#include <inttypes.h>
-
 /* --- data ------------------------------------------------------------------------------------- */
 
 #define WORD_BITS      64u
@@ -80,8 +78,11 @@ static size_t window_words(uint32_t width)
 #define STRUCTURE struct ffs_queue
 #define STRUCTURE_BYTES(queue)                                                                     \
     (sizeof *(queue) + 2 * window_words((queue)->width) * sizeof *(queue)->words)
-#include "structure.h"
-#include "take_out.h"
+#define TAKE_OUT take_out
+#define OWN_ADVANCE
+#define NEXT_WORK
+#define TAKES_FROM FLUSH
+#include "bucket_hooks.h"
 
 /* --- data: windows ---------------------------------------------------------------------------- */
 
@@ -252,16 +253,9 @@ static uint64_t queue_advance(void *self, uint64_t now, uint64_t budget, tl_fire
     return fired;
 }
 
-static uint64_t queue_next(const void *self)
+static uint64_t next_work(const struct ffs_queue *queue)
 {
-    const struct ffs_queue *queue = self;
     const struct window *window = &queue->windows[queue->primary];
-    if (queue->buckets.count == 0) {
-        return TL_NEVER;
-    }
-    if (!bucket_is_empty(&queue->buckets, LATE)) {
-        return queue->buckets.clock;
-    }
     if (!is_empty(queue, window)) {
         return queue->base + first_bucket(queue, window);
     }
@@ -337,10 +331,8 @@ static bool bits_agree(const struct ffs_queue *queue, const struct window *windo
     return true;
 }
 
-static bool bucket_takes(const struct timer_buckets *buckets, uint32_t bucket,
-                         const struct node *node)
+static bool bucket_takes(const struct ffs_queue *queue, uint32_t bucket, const struct node *node)
 {
-    const struct ffs_queue *queue = (const void *)buckets;
     if (bucket == FLUSH) {
         return false;
     }
@@ -359,7 +351,7 @@ static enum tl_status queue_check(const void *self, char *why, size_t why_bytes)
         !bits_agree(queue, &queue->windows[1])) {
         return corrupt(why, why_bytes, "the base or a bitmap is wrong");
     }
-    return buckets_check_timers(self, 0, FLUSH, bucket_takes, why, why_bytes);
+    return buckets_check_timers(queue, 0, why, why_bytes);
 }
 
 static void queue_walk(const void *self, const struct tl_visitor *visitor)
@@ -412,10 +404,9 @@ TL_ALGO(ffs_queue) = {
     .destroy = buckets_destroy,
     .reserve = queue_reserve,
     .start = queue_start,
-    .stop = take_out_stop,
     .advance = queue_advance,
-    .next = queue_next,
-    BUCKETS_HOOKS,
+    .next = buckets_next,
+    BUCKETS_OTHER_HOOKS,
     .check = queue_check,
     .walk = queue_walk,
 };

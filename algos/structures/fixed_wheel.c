@@ -36,8 +36,6 @@
  */
 #include "timerlab.h"
 
-#include <inttypes.h>
-
 /* --- data ------------------------------------------------------------------------------------- */
 
 #define SLOTS_MAX      (UINT64_C(1) << 30)
@@ -62,7 +60,9 @@ struct fixed_wheel {
     struct slot_scouts scouts;
 };
 #define STRUCTURE struct fixed_wheel
-#include "structure.h"
+#define FILE_TIMER
+#define SCOUTED
+#include "bucket_hooks.h"
 
 /* --- start and stop --------------------------------------------------------------------------- */
 
@@ -72,24 +72,21 @@ static inline uint64_t bucket_at(uint64_t tick, uint64_t at)
     return tick == 1 ? at : (at + tick - 1) / tick;
 }
 
+static inline void file_timer(struct fixed_wheel *wheel, uint32_t index, uint64_t due)
+{
+    uint64_t slot = wheel->behind;
+    if (due - wheel->buckets.clock > wheel->timeout) { /* by a tick */
+        slot = bucket_at(wheel->tick, due) % wheel->slots;
+    }
+    bucket_append(&wheel->buckets, FIRST_SLOT + (uint32_t)slot, index);
+}
+
 static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
 {
-    struct fixed_wheel *wheel = self;
-    uint32_t bucket = LATE;
-    if (deadline > wheel->buckets.clock) {
-        uint64_t delay = deadline - wheel->buckets.clock;
-        bucket = FIRST_SLOT + wheel->behind;
-        if (delay > wheel->timeout) {
-            if (delay > wheel->timeout + 1) {
-                return TL_ERR_HORIZON;
-            }
-            bucket = FIRST_SLOT + (uint32_t)(bucket_at(wheel->tick, deadline) % wheel->slots);
-        }
-    }
-    uint32_t index = wheel->buckets.first_timer + id;
-    (void)buckets_take(&wheel->buckets, index);
-    bucket_append(&wheel->buckets, bucket, index);
-    return TL_OK;
+    const struct fixed_wheel *wheel = self;
+    bool beyond =
+        deadline > wheel->buckets.clock && deadline - wheel->buckets.clock > wheel->timeout + 1;
+    return beyond ? TL_ERR_HORIZON : buckets_start(self, id, deadline);
 }
 
 /* --- advance and next ------------------------------------------------------------------------- */
@@ -112,13 +109,6 @@ static void collect_due(struct fixed_wheel *wheel, uint64_t now)
     }
     wheel->current = target;
     buckets->clock = now;
-}
-
-static uint64_t wheel_advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire, void *ctx)
-{
-    struct fixed_wheel *wheel = self;
-    collect_due(wheel, now);
-    return ring_fire(&wheel->buckets, &wheel->scouts, now, budget, fire, ctx);
 }
 
 /* --- create and options ----------------------------------------------------------------------- */
@@ -213,9 +203,7 @@ TL_ALGO(fixed_wheel) = {
     .precision = wheel_precision,
     .create = wheel_create,
     .start = wheel_start,
-    .stop = buckets_stop,
-    .advance = wheel_advance,
-    BUCKETS_MEMORY_HOOKS,
+    .advance = buckets_advance,
     BUCKETS_HOOKS,
     .check = wheel_check,
     .walk = wheel_walk,

@@ -32,11 +32,7 @@
  */
 #include "timerlab.h"
 
-#include <inttypes.h>
-
-#include "check.h"
 #include "records.h"
-#include "walk.h"
 
 /* --- data ------------------------------------------------------------------------------------- */
 
@@ -80,7 +76,7 @@ struct go_heap {
     struct tl_counters counters;
 };
 
-#define PLACED               struct go_heap
+#define STRUCTURE            struct go_heap
 #define ENTRY                struct entry
 #define VALUE                struct node
 #define VALUE_IDLE           ((struct node){.state = 0})
@@ -88,10 +84,7 @@ struct go_heap {
 #define PLACED_FIRST(heap)   ROOT
 #define PLACED_END(heap)     ((heap)->end)
 #include "placed_entries.h"
-#define node_at   value_at
-#define STRUCTURE struct go_heap
-#include "counted.h"
-#include "structure.h"
+#define node_at value_at
 
 /* --- data: the heap --------------------------------------------------------------------------- */
 
@@ -349,7 +342,6 @@ static inline uint64_t wake_time(const struct go_heap *heap)
     return heap->first_modified < when ? heap->first_modified : when;
 }
 
-/* Not inlined, so that an advance without expiries needs no stack frame. */
 static uint64_t expire(struct go_heap *heap, uint64_t now, uint64_t budget, tl_fire_fn fire,
                        void *ctx)
 {
@@ -485,12 +477,10 @@ TL_ALGO(go_heap) = {
              .tick = "O(1)",
              .expire = "O(log n) amortised, O(n) after restarts to near ticks"},
     .create = heap_create,
-    .reserve = placed_reserve,
     .start = heap_start,
     .stop = heap_stop,
     .advance = heap_advance,
     .next = heap_next,
-    .count = structure_count,
     PLACED_HOOKS,
     .check = heap_check,
     .walk = heap_walk,

@@ -31,8 +31,6 @@
  */
 #include "timerlab.h"
 
-#include <inttypes.h>
-
 /* --- data ------------------------------------------------------------------------------------- */
 
 #define SLOTS_MAX      (INT64_C(1) << 30)
@@ -48,13 +46,14 @@ struct hashed_wheel {
     struct slot_scouts scouts;
 };
 #define STRUCTURE struct hashed_wheel
-#define COLLECTS_DUE
-#include "structure.h"
+#define FILE_TIMER
+#define TAKES_FROM FIRST_SLOT
+#include "bucket_hooks.h"
 
 /* --- start and stop --------------------------------------------------------------------------- */
 
 /* Files a timer that is in no list: in its slot, after all that are not due later. */
-static void file_timer(struct hashed_wheel *wheel, uint32_t index, uint64_t due)
+static inline void file_timer(struct hashed_wheel *wheel, uint32_t index, uint64_t due)
 {
     struct timer_buckets *buckets = &wheel->buckets;
     uint32_t head = bucket_head(buckets, FIRST_SLOT + ((uint32_t)due & (wheel->slots - 1)), 0);
@@ -69,19 +68,6 @@ static void file_timer(struct hashed_wheel *wheel, uint32_t index, uint64_t due)
     node_at(buckets, before)->next = index;
     node_at(buckets, after)->prev = index;
     TL_COUNT(buckets, moves, 1);
-}
-
-static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
-{
-    struct hashed_wheel *wheel = self;
-    uint32_t index = wheel->buckets.first_timer + id;
-    (void)buckets_take(&wheel->buckets, index);
-    if (deadline > wheel->buckets.clock) {
-        file_timer(wheel, index, deadline);
-    } else {
-        bucket_append(&wheel->buckets, LATE, index);
-    }
-    return TL_OK;
 }
 
 /* --- advance and next ------------------------------------------------------------------------- */
@@ -115,8 +101,7 @@ static void collect_due(struct hashed_wheel *wheel, uint64_t now)
     uint32_t mask = wheel->slots - 1;
     for (uint32_t i = 1; i <= visits; i++) {
         uint32_t slot = ((uint32_t)wheel->buckets.clock + i) & mask;
-        slot_scout_send(buckets, &wheel->scouts, slot,
-                        bucket_head(buckets, FIRST_SLOT + ((slot + SLOT_SCOUTS) & mask), 0));
+        slot_scout_send(buckets, &wheel->scouts, slot, (slot + SLOT_SCOUTS) & mask);
         visit_slot(wheel, FIRST_SLOT + slot, now);
     }
     wheel->buckets.clock = now;
@@ -151,18 +136,12 @@ static const struct tl_option wheel_option_table[] = {
 
 /* --- check and walk --------------------------------------------------------------------------- */
 
-static bool slot_takes(const struct timer_buckets *buckets, uint32_t bucket,
-                       const struct node *node)
+static bool bucket_takes(const struct hashed_wheel *wheel, uint32_t bucket, const struct node *node)
 {
-    const struct hashed_wheel *wheel = (const void *)buckets;
+    const struct timer_buckets *buckets = &wheel->buckets;
     uint64_t least =
         slot_is_timer(buckets, node->prev) ? node_at(buckets, node->prev)->due : buckets->clock + 1;
     return node->due >= least && FIRST_SLOT + (node->due & (wheel->slots - 1)) == bucket;
-}
-
-static enum tl_status wheel_check(const void *self, char *why, size_t why_bytes)
-{
-    return buckets_check_timers(self, 0, FIRST_SLOT, slot_takes, why, why_bytes);
 }
 
 static void keep_rounds(const struct timer_buckets *buckets, uint32_t index, struct tl_held *held)
@@ -200,11 +179,9 @@ TL_ALGO(hashed_ordered_wheel) = {
     .cost = {.start = "O(n/slots)", .stop = "O(1)", .tick = "O(1)", .expire = "O(1)"},
     OPTIONS(wheel_option_table, struct wheel_options),
     .create = wheel_create,
-    .start = wheel_start,
-    .stop = buckets_stop,
+    .start = buckets_start,
     .advance = buckets_advance,
-    BUCKETS_MEMORY_HOOKS,
     BUCKETS_HOOKS,
-    .check = wheel_check,
+    .check = buckets_checked,
     .walk = wheel_walk,
 };

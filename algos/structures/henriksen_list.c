@@ -42,16 +42,11 @@
  */
 #include "timerlab.h"
 
-#include <inttypes.h>
-
-#include "check.h"
 #include "records.h"
-#include "walk.h"
 
 /* --- data ------------------------------------------------------------------------------------- */
 
-#define LIST  (HEAD_BIT + 1)
-#define HEADS 2u
+#define LIST (HEAD_BIT + 1)
 
 struct henriksen {
     struct timer *timers AND_RECORDS;
@@ -68,10 +63,9 @@ struct henriksen {
     struct tl_counters counters;
 };
 
-#define SLOT_LISTS struct henriksen
+#define STRUCTURE          struct henriksen
+#define HEADS_OF(capacity) ((size_t)2)
 #include "timer_lists.h"
-#define STRUCTURE struct henriksen
-#include "structure.h"
 
 /* --- data: the index -------------------------------------------------------------------------- */
 
@@ -168,8 +162,6 @@ static void queue_take(struct henriksen *list, uint32_t id)
     TL_COUNT(list, moves, 1);
 }
 
-#include "late_list.h"
-
 /* --- advance and next ------------------------------------------------------------------------- */
 
 static uint64_t queue_advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire, void *ctx)
@@ -207,12 +199,6 @@ static uint64_t queue_next(const void *self)
 
 /* --- create and options ----------------------------------------------------------------------- */
 
-static size_t heads_of(uint32_t capacity)
-{
-    (void)capacity;
-    return HEADS;
-}
-
 static enum tl_status queue_reserve(void *self, uint32_t capacity)
 {
     struct henriksen *list = self;
@@ -227,7 +213,7 @@ static enum tl_status queue_reserve(void *self, uint32_t capacity)
             return TL_ERR_NOMEM;
         }
     }
-    enum tl_status status = lists_reserve(list, capacity, HEAD_BIT - 2, heads_of, HEADS);
+    enum tl_status status = lists_reserve(list, capacity);
     if (status != TL_OK) {
         tl_free(list->allocator, ticks, index_bytes(entries_max), BLOCK_ALIGN);
         return status;
@@ -262,9 +248,8 @@ static const struct tl_option list_option_table[] = {
 static void queue_destroy(void *self)
 {
     struct henriksen *list = self;
-    lists_free(list, HEADS);
     tl_free(list->allocator, list->ticks, index_bytes(list->entries_max), BLOCK_ALIGN);
-    structure_free(list, list->allocator);
+    lists_destroy(list);
 }
 
 static enum tl_status queue_create(const struct tl_config *config, void **self)
@@ -272,11 +257,7 @@ static enum tl_status queue_create(const struct tl_config *config, void **self)
     const struct list_options *options = config->options;
     struct henriksen empty = {
         .pull = options->pull, .entries = 1, .clock = config->now, .allocator = config->allocator};
-    enum tl_status status = structure_create(config, &empty, queue_reserve, queue_destroy, self);
-    for (uint32_t i = 0; status == TL_OK && i < HEADS; i++) {
-        slot_clear(*self, HEAD_BIT | i);
-    }
-    return status;
+    return structure_create(config, &empty, queue_reserve, queue_destroy, self);
 }
 
 /* --- check and walk --------------------------------------------------------------------------- */
@@ -313,7 +294,7 @@ static enum tl_status queue_check(const void *self, char *why, size_t why_bytes)
 static void queue_walk(const void *self, const struct tl_visitor *visitor)
 {
     const struct henriksen *list = self;
-    lists_walk_late(list, visitor);
+    queue_walk_late(list, visitor);
     queue_walk_list(list, LIST, "list", visitor);
     walk_part(visitor, "index", TL_FORM_LIST, 0);
     uint64_t shown = 0;
@@ -349,7 +330,8 @@ TL_ALGO(henriksen_list) = {
              .stop = "O(1)",
              .tick = "O(1)",
              .expire = "O(1)"},
-    .options = list_option_table,
-    .options_bytes = sizeof(struct list_options),
+    OPTIONS(list_option_table, struct list_options),
     QUEUE_HOOKS,
+    .destroy = queue_destroy,
+    .reserve = queue_reserve,
 };

@@ -31,8 +31,6 @@
  */
 #include "timerlab.h"
 
-#include <inttypes.h>
-
 /* --- data ------------------------------------------------------------------------------------- */
 
 #define WHEELS_MAX     64u /* of 2 slots each: 64 bits */
@@ -67,8 +65,11 @@ struct system_timer {
 };
 
 #define STRUCTURE struct system_timer
-#include "structure.h"
-#include "work_at.h"
+#define WORK_AT
+#define NEXT_WORK
+#define TAKES_FROM FIRST_BUCKET
+#include "bucket_hooks.h"
+
 #define HEAP_OTHERS(self) (self)->buckets.bucket_count
 #include "index_heap.h"
 
@@ -104,7 +105,7 @@ static void timing_wheel_add(struct system_timer *timer, uint32_t index, uint64_
     if (heap_key(timer, bucket) == NOT_QUEUED) {
         uint64_t expiration = virtual_id * wheel->tick;
         node_at(&timer->buckets, bucket)->due = expiration;
-        heap_sift(timer, timer->heap_count++, bucket, expiration);
+        heap_sift(timer, timer->heap_count++, bucket);
         timer->work_at =
             expiration < timer->work_at / timer->unit ? expiration * timer->unit : timer->work_at;
     }
@@ -129,15 +130,13 @@ static enum tl_status timer_start(void *self, uint32_t id, uint64_t deadline)
 {
     struct system_timer *timer = self;
     uint64_t due = (deadline + timer->round_up) / timer->unit;
-    uint32_t index = timer_index(&timer->buckets, id);
-    (void)buckets_take(&timer->buckets, index);
+    uint32_t index = take_for_start(timer, id);
     if (!timer->by_bucket) {
         timing_wheels_advance_clock(timer, timer->buckets.clock / timer->unit);
     }
     if (due <= timer->wheels[0].current_time ||
         (timer->round_up > 0 && deadline <= timer->buckets.clock)) {
-        bucket_append(&timer->buckets, LATE, index);
-        timer->work_at = 0;
+        append_late(timer, index);
     } else {
         timing_wheel_add(timer, index, due);
     }
@@ -165,7 +164,7 @@ static void bucket_flush(struct system_timer *timer)
     uint32_t bucket = timer->heap[0];
     uint32_t last = timer->heap[--timer->heap_count];
     if (timer->heap_count > 0) {
-        heap_sift(timer, 0, last, heap_key(timer, last));
+        heap_sift(timer, 0, last);
     }
     node_at(&timer->buckets, bucket)->due = NOT_QUEUED;
     TL_COUNT(&timer->buckets, slots, 1);
@@ -191,14 +190,9 @@ static void collect_due(struct system_timer *timer, uint64_t now)
     timer->buckets.clock = now;
 }
 
-static uint64_t timer_next(const void *self)
+static uint64_t next_work(const struct system_timer *timer)
 {
-    const struct system_timer *timer = self;
-    if (timer->buckets.count == 0) {
-        return TL_NEVER;
-    }
-    return buckets_are_due(&timer->buckets) ? timer->buckets.clock
-                                            : heap_due(timer, 0) * timer->unit;
+    return heap_due(timer, 0) * timer->unit;
 }
 
 /* --- create and options ----------------------------------------------------------------------- */
@@ -287,10 +281,8 @@ static struct tl_precision timer_precision(const void *given, uint64_t delay_tic
 
 /* --- check and walk --------------------------------------------------------------------------- */
 
-static bool bucket_takes(const struct timer_buckets *buckets, uint32_t bucket,
-                         const struct node *node)
+static bool bucket_takes(const struct system_timer *timer, uint32_t bucket, const struct node *node)
 {
-    const struct system_timer *timer = (const void *)buckets;
     uint32_t n = (bucket - FIRST_BUCKET) / timer->wheel_size;
     return node->due - heap_key(timer, bucket) < timer->wheels[n].tick;
 }
@@ -317,8 +309,7 @@ static enum tl_status timer_check(const void *self, char *why, size_t why_bytes)
     for (uint32_t i = 1; ordered && i < queued; i++) {
         ordered = heap_due(timer, (i - 1) / 2) <= heap_due(timer, i);
     }
-    return ordered ? buckets_check_timers(&timer->buckets, 0, FIRST_BUCKET, bucket_takes, why,
-                                          why_bytes)
+    return ordered ? buckets_check_timers(timer, 0, why, why_bytes)
                    : corrupt(why, why_bytes, "the delay queue is out of order");
 }
 
@@ -375,17 +366,15 @@ TL_ALGO(hier_wheel) = {
         "buckets are in a delay queue. Bad at: a far bucket with very many timers, all filed "
         "again in the one advance that opens it.",
     .cost = {.start = "O(m)", .stop = "O(1)", .tick = "O(1)", .expire = "O(m)"},
-    .options = timer_option_table,
-    .options_bytes = sizeof(struct timer_options),
+    OPTIONS(timer_option_table, struct timer_options),
     .precision = timer_precision,
     .create = timer_create,
     .destroy = timer_destroy,
     .reserve = timer_reserve,
     .start = timer_start,
-    .stop = buckets_stop,
-    .advance = work_advance,
-    .next = timer_next,
-    BUCKETS_HOOKS,
+    .advance = buckets_advance,
+    .next = buckets_next,
+    BUCKETS_OTHER_HOOKS,
     .check = timer_check,
     .walk = timer_walk,
     .differs =

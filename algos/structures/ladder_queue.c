@@ -40,11 +40,7 @@
  */
 #include "timerlab.h"
 
-#include <inttypes.h>
-
-#include "check.h"
 #include "records.h"
-#include "walk.h"
 
 /* --- data ------------------------------------------------------------------------------------- */
 
@@ -82,10 +78,9 @@ struct ladder_queue {
     struct tl_counters counters;
 };
 
-#define SLOT_LISTS struct ladder_queue
+#define STRUCTURE          struct ladder_queue
+#define HEADS_OF(capacity) (FIRST_RUNG - HEAD_BIT + (capacity))
 #include "timer_lists.h"
-#define STRUCTURE struct ladder_queue
-#include "structure.h"
 
 /* --- data: rungs ------------------------------------------------------------------------------ */
 
@@ -199,7 +194,7 @@ static void queue_file(struct ladder_queue *queue, uint32_t id)
     }
 }
 
-static inline void queue_take(struct ladder_queue *queue, uint32_t id)
+static void queue_take(struct ladder_queue *queue, uint32_t id)
 {
     uint64_t due = timer_at(queue, id)->due;
     slot_remove(queue, id);
@@ -210,8 +205,6 @@ static inline void queue_take(struct ladder_queue *queue, uint32_t id)
     }
     TL_COUNT(queue, moves, 1);
 }
-
-#include "late_list.h"
 
 /* --- advance and next ------------------------------------------------------------------------- */
 
@@ -350,34 +343,10 @@ static uint64_t queue_next(const void *self)
 
 /* --- create and options ----------------------------------------------------------------------- */
 
-static size_t heads_of(uint32_t capacity)
-{
-    return FIRST_RUNG - HEAD_BIT + (size_t)capacity;
-}
-
-static enum tl_status queue_reserve(void *self, uint32_t capacity)
-{
-    struct ladder_queue *queue = self;
-    size_t kept = queue->timers != NULL ? heads_of(queue->capacity) : 0;
-    enum tl_status status =
-        lists_reserve(queue, capacity, SLOT_NONE - FIRST_RUNG - 1, heads_of, kept);
-    for (size_t i = kept; status == TL_OK && i < heads_of(queue->capacity); i++) {
-        slot_clear(queue, HEAD_BIT + (uint32_t)i);
-    }
-    return status;
-}
-
-static void queue_destroy(void *self)
-{
-    struct ladder_queue *queue = self;
-    lists_free(queue, heads_of(queue->capacity));
-    structure_free(queue, queue->allocator);
-}
-
 static enum tl_status queue_create(const struct tl_config *config, void **self)
 {
     struct ladder_queue empty = {.clock = config->now, .allocator = config->allocator};
-    return structure_create(config, &empty, queue_reserve, queue_destroy, self);
+    return structure_create(config, &empty, lists_reserve, lists_destroy, self);
 }
 
 /* --- check and walk --------------------------------------------------------------------------- */
@@ -443,7 +412,7 @@ static void walk_rung(const struct ladder_queue *queue, uint32_t i,
         bool hand = queue->clock >= from && queue->clock < after;
         walk_span(visitor, bucket, from, after - 1, hand ? TL_MARK_HAND : 0u);
         if (bucket >= rung->bucket) {
-            lists_walk(queue, rung->first + bucket, visitor);
+            queue_walk_timers(queue, rung->first + bucket, false, visitor);
         }
     }
 }
@@ -486,4 +455,5 @@ TL_ALGO(ladder_queue) = {
         "its start waits on a list of its own for the next advance.",
     .cost = {.start = "O(1) amortised", .stop = "O(1)", .tick = "O(1)", .expire = "O(1) amortised"},
     QUEUE_HOOKS,
+    QUEUE_MEMORY_HOOKS,
 };

@@ -45,7 +45,6 @@
  */
 #include "timerlab.h"
 
-#include "check.h"
 #include "records.h"
 #include "slot_bitmap.h"
 #include "tuning.h"

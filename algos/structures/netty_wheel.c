@@ -35,8 +35,6 @@
  */
 #include "timerlab.h"
 
-#include <inttypes.h>
-
 /* --- data ------------------------------------------------------------------------------------- */
 
 #define SLOTS_MAX      (INT64_C(1) << 30)
@@ -66,11 +64,14 @@ struct netty_wheel {
     uint32_t capacity_max;
 };
 
-#define STRUCTURE struct netty_wheel
-#include "structure.h"
-
 #define QUEUE      LATE
 #define FIRST_SLOT 2u
+
+#define STRUCTURE  struct netty_wheel
+#define TAKE_OUT   cancel
+#define OWN_ADVANCE
+#define TAKES_FROM FIRST_SLOT
+#include "bucket_hooks.h"
 
 /* --- start and stop --------------------------------------------------------------------------- */
 
@@ -79,10 +80,16 @@ static inline uint32_t slot_of(const struct netty_wheel *wheel, uint64_t tick)
     return (uint32_t)tick & (wheel->slots - 1);
 }
 
+static inline void cancel(struct netty_wheel *wheel, uint32_t index)
+{
+    slot_remove(&wheel->buckets, index);
+    wheel->cancelled++;
+    TL_COUNT(&wheel->buckets, moves, 1);
+}
+
 static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
 {
     struct netty_wheel *wheel = self;
-    uint32_t index = timer_index(&wheel->buckets, id);
     if (wheel->pending_max > 0 && wheel->buckets.count + wheel->cancelled >= wheel->pending_max) {
         return TL_ERR_FULL;
     }
@@ -90,22 +97,11 @@ static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
         wheel->began = true;
         wheel->began_at = wheel->buckets.clock;
     }
-    if (slot_is_linked(&wheel->buckets, index)) {
-        wheel->cancelled++;
-    }
-    (void)buckets_take(&wheel->buckets, index);
+    uint32_t index = take_for_start(wheel, id);
     node_at(&wheel->buckets, index)->deadline =
         deadline > wheel->began_at ? deadline - wheel->began_at : 0;
     bucket_append(&wheel->buckets, QUEUE, index);
     return TL_OK;
-}
-
-static enum tl_status wheel_stop(void *self, uint32_t id)
-{
-    struct netty_wheel *wheel = self;
-    enum tl_status status = buckets_stop(self, id);
-    wheel->cancelled += status == TL_OK;
-    return status;
 }
 
 /* --- advance and next ------------------------------------------------------------------------- */
@@ -291,17 +287,10 @@ static uint64_t next_visit(const struct netty_wheel *wheel, uint32_t slot)
     return wheel->tick + ((slot - wheel->tick) & (wheel->slots - 1));
 }
 
-static bool slot_takes(const struct timer_buckets *buckets, uint32_t bucket,
-                       const struct node *node)
+static bool bucket_takes(const struct netty_wheel *wheel, uint32_t bucket, const struct node *node)
 {
-    const struct netty_wheel *wheel = (const void *)buckets;
     uint64_t fires = next_visit(wheel, bucket - FIRST_SLOT) + node->rounds * wheel->slots;
     return fires >= node->deadline / wheel->tick_ticks && fires <= TL_DEADLINE_MAX;
-}
-
-static enum tl_status wheel_check(const void *self, char *why, size_t why_bytes)
-{
-    return buckets_check_timers(self, 0, FIRST_SLOT, slot_takes, why, why_bytes);
 }
 
 static void keep_deadline(const struct timer_buckets *buckets, uint32_t index, struct tl_held *held)
@@ -353,17 +342,15 @@ TL_ALGO(netty_wheel) = {
         "one more for each 100,000 before. Bad at: precision; many timers on few slots with delays "
         "of many turns; and the worker wakes at every tick, idle or not.",
     .cost = {.start = "O(1)", .stop = "O(1)", .tick = "O(n/slots)", .expire = "O(1)"},
-    .options = wheel_option_table,
-    .options_bytes = sizeof(struct wheel_options),
+    OPTIONS(wheel_option_table, struct wheel_options),
     .precision = wheel_precision,
     .create = wheel_create,
     .destroy = buckets_destroy,
     .reserve = wheel_reserve,
     .start = wheel_start,
-    .stop = wheel_stop,
     .advance = wheel_advance,
-    BUCKETS_HOOKS,
-    .check = wheel_check,
+    BUCKETS_OTHER_HOOKS,
+    .check = buckets_checked,
     .walk = wheel_walk,
     .differs =
         "a timer that was stopped gives its memory back at once, and takes no place among "

@@ -37,8 +37,6 @@
  */
 #include "timerlab.h"
 
-#include <inttypes.h>
-
 /* --- data ------------------------------------------------------------------------------------- */
 
 #define BITS_MIN       2
@@ -68,9 +66,9 @@ struct nexus_wheel {
 #define STRUCTURE  struct nexus_wheel
 #define LEVEL_BITS wheel->bits
 #define LEVEL_STEP wheel->step
+#define TAKE_OUT   take_out
+#define OWN_ADVANCE
 #include "slot_levels.h"
-#include "structure.h"
-#include "take_out.h"
 
 /* --- start and stop --------------------------------------------------------------------------- */
 
@@ -347,10 +345,8 @@ TL_ALGO(nexus_wheel) = {
     OPTIONS(wheel_option_table, struct wheel_options),
     .create = wheel_create,
     .start = wheel_start,
-    .stop = take_out_stop,
     .advance = wheel_advance,
     .next = wheel_next,
-    BUCKETS_MEMORY_HOOKS,
     BUCKETS_HOOKS,
     .check = wheel_check,
     .walk = levels_walk,

@@ -25,6 +25,8 @@
  */
 #include "timerlab.h"
 
+#include "records.h"
+
 /* --- data ------------------------------------------------------------------------------------- */
 
 #define UNLINKED UINT32_MAX
@@ -38,15 +40,14 @@ struct node {
     uint32_t prev;
 };
 
-#include "start_order.h"
-
 struct ordered_list {
     ORDERED_NODES;
 };
 
 #define NODES_FIRST 1u
-#define NODE_ARRAY  struct ordered_list
-#include "node_array.h"
+#define STRUCTURE   struct ordered_list
+#define IDLE_NODE   .next = UNLINKED, .prev = UNLINKED
+#include "ordered_nodes.h"
 
 /* --- start and stop --------------------------------------------------------------------------- */
 
@@ -87,14 +88,6 @@ static inline uint32_t order_first(const struct ordered_list *list)
 {
     return node_at(list, HEAD)->next;
 }
-
-/* --- create and options ----------------------------------------------------------------------- */
-
-#define IDLE_NODE                                                                                  \
-    {                                                                                              \
-        .next = UNLINKED, .prev = UNLINKED                                                         \
-    }
-#include "ordered_nodes.h"
 
 /* --- check and walk --------------------------------------------------------------------------- */
 

@@ -32,6 +32,8 @@
  */
 #include "timerlab.h"
 
+#include "records.h"
+
 /* --- data ------------------------------------------------------------------------------------- */
 
 #define NONE UINT32_MAX
@@ -44,16 +46,16 @@ struct node {
     uint32_t prev;   /* left sibling, or parent; NONE: the root, or not in the heap */
 };
 
-#include "start_order.h"
-
 struct pairing_heap {
     ORDERED_NODES;
     uint32_t root; /* NONE if empty */
 };
 
-#define NODES_FIRST 0u
-#define NODE_ARRAY  struct pairing_heap
-#include "node_array.h"
+#define NODES_FIRST   0u
+#define STRUCTURE     struct pairing_heap
+#define IDLE_NODE     .child = NONE, .next = NONE, .prev = NONE
+#define ORDERED_EMPTY .root = NONE
+#include "ordered_nodes.h"
 
 /* --- data: trees ------------------------------------------------------------------------------ */
 
@@ -162,22 +164,6 @@ static void order_insert(struct pairing_heap *heap, uint32_t id)
     add_tree(heap, id);
 }
 
-/* --- advance and next ------------------------------------------------------------------------- */
-
-static inline uint32_t order_first(const struct pairing_heap *heap)
-{
-    return heap->root;
-}
-
-/* --- create and options ----------------------------------------------------------------------- */
-
-#define IDLE_NODE                                                                                  \
-    {                                                                                              \
-        .child = NONE, .next = NONE, .prev = NONE                                                  \
-    }
-#define ORDERED_EMPTY .root = NONE
-#include "ordered_nodes.h"
-
 /* A restart to an earlier tick keeps the subtree below the timer. */
 static enum tl_status heap_start(void *self, uint32_t id, uint64_t deadline)
 {
@@ -194,6 +180,13 @@ static enum tl_status heap_start(void *self, uint32_t id, uint64_t deadline)
         add_tree(heap, id);
     }
     return TL_OK;
+}
+
+/* --- advance and next ------------------------------------------------------------------------- */
+
+static inline uint32_t order_first(const struct pairing_heap *heap)
+{
+    return heap->root;
 }
 
 /* --- check and walk --------------------------------------------------------------------------- */

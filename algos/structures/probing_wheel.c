@@ -37,8 +37,6 @@
  */
 #include "timerlab.h"
 
-#include <inttypes.h>
-
 /* --- data ------------------------------------------------------------------------------------- */
 
 #define GEAR_BITS      6u
@@ -81,10 +79,10 @@ struct probing_wheel {
 #define LEVEL_OF(bucket)   (((bucket)-FIRST_BUCKET) / SLOTS)
 #define LEVEL_SPAN(ticks)  (wheel->probes * (ticks))
 #define LEVEL_APART        wheel->heap_count
+#define TAKE_OUT           take_out
+#define WORK_AT
+#define NEXT_WORK
 #include "slot_levels.h"
-#include "structure.h"
-#include "take_out.h"
-#include "work_at.h"
 
 #define HEAP_KEY(node) ((node)->due >> self->shift)
 #include "index_heap.h"
@@ -181,7 +179,7 @@ static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
     uint32_t index = take_for_start(wheel, id);
     node->due = deadline;
     if (due <= tick) {
-        work_file_late(wheel, index);
+        append_late(wheel, index);
     } else if (slot != NO_SLOT) {
         enter_slot(wheel, slot, index);
         work_before(wheel, slot_entered(wheel, slot / SLOTS, slot % SLOTS));
@@ -196,7 +194,7 @@ static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
 
 /* The tick at which the first occupied slot comes, or at which `heap_tick` of the wheel's, which
  * may be TL_NEVER; or TL_NEVER. */
-static uint64_t work_next(const struct probing_wheel *wheel, uint64_t heap_tick)
+static uint64_t work_with(const struct probing_wheel *wheel, uint64_t heap_tick)
 {
     uint64_t slots =
         bitmap_levels_next(wheel->occupied, wheel->gears, GEAR_BITS, SLOTS, wheel_tick(wheel));
@@ -261,18 +259,14 @@ static void collect_due(struct probing_wheel *wheel, uint64_t now)
     }
     wheel->buckets.clock = now;
     look_into_heap(wheel);
-    wheel->work_at = work_next(wheel, heap_look_tick(wheel));
+    wheel->work_at = work_with(wheel, heap_look_tick(wheel));
 }
 
-static uint64_t wheel_next(const void *self)
+static uint64_t next_work(const struct probing_wheel *wheel)
 {
-    const struct probing_wheel *wheel = self;
-    if (buckets_are_due(&wheel->buckets)) {
-        return wheel->buckets.clock;
-    }
     uint64_t look = heap_look_tick(wheel);
     uint64_t due = wheel->heap_count > 0 ? heap_due(wheel, 0) : TL_NEVER;
-    return work_next(wheel, due > look ? due : look);
+    return work_with(wheel, due > look ? due : look);
 }
 
 /* --- create and options ----------------------------------------------------------------------- */
@@ -399,7 +393,7 @@ static enum tl_status wheel_check(const void *self, char *why, size_t why_bytes)
                            slot, count, wheel->counts[slot], wheel->cap);
         }
     }
-    return status == TL_OK ? work_check(wheel, wheel_next(wheel), why, why_bytes) : status;
+    return status;
 }
 
 static void wheel_walk(const void *self, const struct tl_visitor *visitor)
@@ -432,10 +426,9 @@ TL_ALGO(probing_wheel) = {
     .destroy = heap_destroy,
     .reserve = wheel_reserve,
     .start = wheel_start,
-    .stop = take_out_stop,
-    .advance = work_advance,
-    .next = wheel_next,
-    BUCKETS_HOOKS,
+    .advance = buckets_advance,
+    .next = buckets_next,
+    BUCKETS_OTHER_HOOKS,
     .check = wheel_check,
     .walk = wheel_walk,
     .differs =

@@ -53,7 +53,10 @@ struct radix_heap {
     uint64_t earliest[RADIX_BUCKETS + 1];
 };
 #define STRUCTURE struct radix_heap
-#include "structure.h"
+#define FILE_TIMER
+#define NEXT_WORK
+#define TAKES_FROM (BUCKET_0 + 1)
+#include "bucket_hooks.h"
 
 /* Return the bucket of a timer due after `last`: 1 to 64. */
 static inline uint32_t radix_bucket(const struct radix_heap *heap, uint64_t due)
@@ -63,9 +66,8 @@ static inline uint32_t radix_bucket(const struct radix_heap *heap, uint64_t due)
 
 /* --- start and stop --------------------------------------------------------------------------- */
 
-static void file_timer(struct radix_heap *heap, uint32_t index)
+static inline void file_timer(struct radix_heap *heap, uint32_t index, uint64_t due)
 {
-    uint64_t due = node_at(&heap->buckets, index)->due;
     uint32_t bucket = radix_bucket(heap, due);
     uint64_t bit = UINT64_C(1) << (bucket - 1);
     if ((heap->occupied & bit) == 0 || due < heap->earliest[bucket]) {
@@ -75,51 +77,25 @@ static void file_timer(struct radix_heap *heap, uint32_t index)
     bucket_append(&heap->buckets, BUCKET_0 + bucket, index);
 }
 
-static enum tl_status heap_start(void *self, uint32_t id, uint64_t deadline)
-{
-    struct radix_heap *heap = self;
-    uint32_t index = timer_index(&heap->buckets, id);
-    if (slot_is_linked(&heap->buckets, index)) {
-        slot_remove(&heap->buckets, index);
-        TL_COUNT(&heap->buckets, moves, 1);
-    } else {
-        heap->buckets.count++;
-    }
-    node_at(&heap->buckets, index)->due = deadline;
-    if (deadline > heap->buckets.clock) {
-        file_timer(heap, index);
-    } else {
-        bucket_append(&heap->buckets, LATE, index);
-    }
-    return TL_OK;
-}
-
 /* --- advance and next ------------------------------------------------------------------------- */
 
 /* The earliest tick at which a timer in the buckets can be due; TL_NEVER if they are empty. */
-static inline uint64_t lower_bound(const struct radix_heap *heap)
+static uint64_t next_work(const struct radix_heap *heap)
 {
     return heap->occupied != 0 ? heap->earliest[1 + __builtin_ctzll(heap->occupied)] : TL_NEVER;
 }
 
-/* A timer of the bucket that the new `last` reaches goes to DUE, or to a lower bucket. */
-static void file_again(void *self, uint32_t index)
-{
-    struct radix_heap *heap = self;
-    if (!bucket_sort_out(&heap->buckets, index)) {
-        file_timer(heap, index);
-    }
-}
-
 /* Move all timers due by the clock to DUE. */
-static void collect_due(struct radix_heap *heap)
+static void collect_due(struct radix_heap *heap, uint64_t now)
 {
     struct timer_buckets *buckets = &heap->buckets;
-    if (lower_bound(heap) > buckets->clock) {
+    buckets->clock = now;
+    bucket_move_all(buckets, LATE, DUE);
+    if (next_work(heap) > now) {
         return;
     }
-    uint32_t own = radix_bucket(heap, buckets->clock);
-    heap->last = buckets->clock;
+    uint32_t own = radix_bucket(heap, now);
+    heap->last = now;
     for (; heap->occupied != 0; heap->occupied &= heap->occupied - 1) {
         uint32_t bucket = 1 + (uint32_t)__builtin_ctzll(heap->occupied);
         if (bucket >= own) {
@@ -136,24 +112,6 @@ static void collect_due(struct radix_heap *heap)
     }
 }
 
-static uint64_t heap_advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire, void *ctx)
-{
-    struct radix_heap *heap = self;
-    heap->buckets.clock = now;
-    bucket_move_all(&heap->buckets, LATE, DUE);
-    collect_due(heap);
-    return buckets_fire(&heap->buckets, now, budget, fire, ctx);
-}
-
-static uint64_t heap_next(const void *self)
-{
-    const struct radix_heap *heap = self;
-    if (heap->buckets.count == 0) {
-        return TL_NEVER;
-    }
-    return buckets_are_due(&heap->buckets) ? heap->buckets.clock : lower_bound(heap);
-}
-
 /* --- create and options ----------------------------------------------------------------------- */
 
 static enum tl_status heap_create(const struct tl_config *config, void **self)
@@ -165,19 +123,12 @@ static enum tl_status heap_create(const struct tl_config *config, void **self)
 
 /* --- check and walk --------------------------------------------------------------------------- */
 
-static bool bucket_takes(const struct timer_buckets *buckets, uint32_t bucket,
-                         const struct node *node)
+static bool bucket_takes(const struct radix_heap *heap, uint32_t bucket, const struct node *node)
 {
-    const struct radix_heap *heap = (const struct radix_heap *)buckets;
     uint32_t b = bucket - BUCKET_0;
-    return heap->last <= buckets->clock && node->due > heap->last &&
+    return heap->last <= heap->buckets.clock && node->due > heap->last &&
            radix_bucket(heap, node->due) == b && node->due >= heap->earliest[b] &&
            (heap->occupied >> (b - 1) & 1) != 0;
-}
-
-static enum tl_status heap_check(const void *self, char *why, size_t why_bytes)
-{
-    return buckets_check_timers(self, 0, BUCKET_0 + 1, bucket_takes, why, why_bytes);
 }
 
 /* Bucket b has the ticks that first differ from `last` in bit b - 1: none, if `last` has that bit
@@ -229,13 +180,10 @@ TL_ALGO(radix_heap) = {
              .tick = "O(1)",
              .expire = "O(log of the delay) amortised"},
     .create = heap_create,
-    .destroy = buckets_destroy,
-    .reserve = buckets_reserve,
-    .start = heap_start,
-    .stop = buckets_stop,
-    .advance = heap_advance,
-    .next = heap_next,
+    .start = buckets_start,
+    .advance = buckets_advance,
+    .next = buckets_next,
     BUCKETS_HOOKS,
-    .check = heap_check,
+    .check = buckets_checked,
     .walk = heap_walk,
 };

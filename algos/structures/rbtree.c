@@ -40,6 +40,8 @@
 
 #ifdef TL_HAVE_TREE
 
+#include "records.h"
+
 #include <bsd/sys/tree.h>
 
 #define NONE        UINT32_MAX
@@ -50,8 +52,6 @@ struct node {
     uint64_t due;
     uint64_t serial;
 };
-
-#include "start_order.h"
 
 RB_HEAD(node_tree, node);
 
@@ -65,9 +65,11 @@ struct rbtree {
 static void tree_moved(void *self, const struct tl_records *records);
 #define STRUCTURE_MOVED tree_moved
 #endif
-#define NODES_FIRST 0u
-#define NODE_ARRAY  struct rbtree
-#include "node_array.h"
+#define NODES_FIRST   0u
+#define STRUCTURE     struct rbtree
+#define IDLE_NODE     .serial = NOT_PENDING
+#define ORDERED_EMPTY .first = NONE
+#include "ordered_nodes.h"
 
 /* --- data: the tree --------------------------------------------------------------------------- */
 
@@ -142,13 +144,6 @@ static inline uint32_t order_first(const struct rbtree *rbtree)
 }
 
 /* --- create and options ----------------------------------------------------------------------- */
-
-#define IDLE_NODE                                                                                  \
-    {                                                                                              \
-        .serial = NOT_PENDING                                                                      \
-    }
-#define ORDERED_EMPTY .first = NONE
-#include "ordered_nodes.h"
 
 static struct timer_records records_of(const struct rbtree *rbtree)
 {

@@ -17,7 +17,7 @@
  * Deadlines are rounded up to a multiple of `tick`: never early, late by up to tick - 1. By default
  * there are as many slots as timers, or as the longest delay needs, rounded up to a power of two,
  * so that slot and rounds are a mask and a shift; pow2=no divides. A jump over k turns visits each
- * slot once and subtracts k rounds. Scouts prefetch the timers of the next slots (slot_scouts.h).
+ * slot once and subtracts k rounds. Scouts prefetch the timers of the next slots (slot_ring.h).
  *
  * Invariants
  *   - a timer of bucket b (it fires at tick b * tick) is in slot b mod slots, and the hand visits
@@ -30,8 +30,6 @@
  * Source: G. Varghese and T. Lauck, "Hashed and Hierarchical Timing Wheels", SOSP 1987, 6.1.2.
  */
 #include "timerlab.h"
-
-#include <inttypes.h>
 
 /* --- data ------------------------------------------------------------------------------------- */
 
@@ -59,7 +57,8 @@ struct round_wheel {
 };
 
 #define STRUCTURE struct round_wheel
-#include "structure.h"
+#define FILE_TIMER
+#include "bucket_hooks.h"
 
 /* --- start and stop --------------------------------------------------------------------------- */
 
@@ -73,20 +72,11 @@ static inline uint32_t slot_of(const struct round_wheel *wheel, uint64_t bucket)
     return (uint32_t)(wheel->pow2 ? bucket & (wheel->slots - 1) : bucket % wheel->slots);
 }
 
-static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
+static inline void file_timer(struct round_wheel *wheel, uint32_t index, uint64_t due)
 {
-    struct round_wheel *wheel = self;
-    struct timer_buckets *buckets = &wheel->buckets;
-    uint32_t index = timer_index(buckets, id);
-    (void)buckets_take(buckets, index);
-    uint32_t list = LATE;
-    if (deadline > buckets->clock) {
-        uint64_t bucket = (deadline + wheel->tick - 1) / wheel->tick; /* `current` or later */
-        node_at(buckets, index)->rounds = turns_of(wheel, bucket - wheel->current);
-        list = FIRST_SLOT + slot_of(wheel, bucket);
-    }
-    bucket_append(buckets, list, index);
-    return TL_OK;
+    uint64_t bucket = (due + wheel->tick - 1) / wheel->tick; /* `current` or later */
+    node_at(&wheel->buckets, index)->rounds = turns_of(wheel, bucket - wheel->current);
+    bucket_append(&wheel->buckets, FIRST_SLOT + slot_of(wheel, bucket), index);
 }
 
 /* --- advance and next ------------------------------------------------------------------------- */
@@ -112,9 +102,8 @@ static void visit_slot(struct round_wheel *wheel, uint32_t head, uint64_t turns)
     TL_COUNT(buckets, slots, 1);
 }
 
-static uint64_t wheel_advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire, void *ctx)
+static void collect_due(struct round_wheel *wheel, uint64_t now)
 {
-    struct round_wheel *wheel = self;
     bucket_move_all(&wheel->buckets, LATE, DUE);
     uint64_t after = now / wheel->tick + 1;
     uint64_t steps = after - wheel->current;
@@ -122,13 +111,11 @@ static uint64_t wheel_advance(void *self, uint64_t now, uint64_t budget, tl_fire
     for (uint64_t i = 0; i < visits; i++) {
         uint32_t slot = slot_of(wheel, wheel->current + i);
         uint32_t ahead = slot + SLOT_SCOUTS;
-        slot_scout_send(&wheel->buckets, &wheel->scouts, slot,
-                        FIRST_SLOT + (ahead < wheel->slots ? ahead : slot));
+        slot_scout_send(&wheel->buckets, &wheel->scouts, slot, ahead < wheel->slots ? ahead : slot);
         visit_slot(wheel, FIRST_SLOT + slot, turns_of(wheel, steps - 1 - i) + 1);
     }
     wheel->current = after;
     wheel->buckets.clock = now;
-    return buckets_fire(&wheel->buckets, now, budget, fire, ctx);
 }
 
 /* --- create and options ----------------------------------------------------------------------- */
@@ -241,15 +228,11 @@ TL_ALGO(round_wheel) = {
         "on few slots with delays of many turns, and idle times, since it must be driven every "
         "tick.",
     .cost = {.start = "O(1)", .stop = "O(1)", .tick = "O(n/slots)", .expire = "O(1)"},
-    .options = wheel_option_table,
-    .options_bytes = sizeof(struct wheel_options),
+    OPTIONS(wheel_option_table, struct wheel_options),
     .precision = wheel_precision,
     .create = wheel_create,
-    .destroy = buckets_destroy,
-    .reserve = buckets_reserve,
-    .start = wheel_start,
-    .stop = buckets_stop,
-    .advance = wheel_advance,
+    .start = buckets_start,
+    .advance = buckets_advance,
     BUCKETS_HOOKS,
     .check = wheel_check,
     .walk = wheel_walk,

@@ -32,11 +32,7 @@
  */
 #include "timerlab.h"
 
-#include <inttypes.h>
-
-#include "check.h"
 #include "records.h"
-#include "walk.h"
 
 /* --- data ------------------------------------------------------------------------------------- */
 

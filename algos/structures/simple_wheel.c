@@ -21,7 +21,7 @@
  * Expired slots move, whole, to the list DUE, and fire from there, so that a budget can leave some
  * timers for the next advance and callbacks can start timers in any slot. A timer that is due at
  * its start goes to the list LATE, which the next advance appends to DUE. Scouts prefetch the
- * timers of the next slots: see slot_scouts.h.
+ * timers of the next slots: see slot_ring.h.
  *
  * Invariants
  *   - bucket b (it fires at tick b * tick) is in slot b mod ring; every pending timer's bucket is
@@ -36,8 +36,6 @@
  */
 #include "timerlab.h"
 
-#include <inttypes.h>
-
 /* --- data ------------------------------------------------------------------------------------- */
 
 #define SLOTS_MAX      (INT64_C(1) << 30)
@@ -50,47 +48,38 @@ struct node {
     uint32_t next;
     uint32_t prev;
 };
-#define SLOT_LISTS struct simple_wheel
-#include "slot_scouts.h"
+#include "slot_ring.h"
 
 struct simple_wheel {
-    struct node *nodes AND_RECORDS; /* DUE, LATE, the slots, the timers */
-    uint32_t first_timer;           /* index of timer 0 */
-    uint32_t ring;                  /* slots in the array, the spare one included */
-    uint32_t hand;                  /* slot of `current` */
-    uint32_t capacity;
-    uint64_t clock;
+    struct timer_buckets buckets;
+    uint32_t ring;    /* slots in the array, the spare one included */
+    uint32_t hand;    /* slot of `current` */
     uint64_t current; /* clock / tick */
     uint64_t horizon; /* slots * tick */
     uint64_t tick;
-    uint64_t count;
     struct slot_scouts scouts;
-    const struct tl_allocator *allocator;
-    struct tl_counters counters;
 };
-#include "slot_ring.h"
-
 #define STRUCTURE struct simple_wheel
-#include "structure.h"
+#define FILE_TIMER
+#define SCOUTED
+#include "bucket_hooks.h"
 
 /* --- start and stop --------------------------------------------------------------------------- */
 
+static inline void file_timer(struct simple_wheel *wheel, uint32_t index, uint64_t due)
+{
+    uint64_t bucket = wheel->tick == 1 ? due : (due + wheel->tick - 1) / wheel->tick;
+    uint64_t slot = wheel->hand + (bucket - wheel->current);
+    slot = slot < wheel->ring ? slot : slot - wheel->ring;
+    bucket_append(&wheel->buckets, FIRST_SLOT + (uint32_t)slot, index);
+}
+
 static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
 {
-    struct simple_wheel *wheel = self;
-    uint32_t list = LATE;
-    if (deadline > wheel->clock) {
-        if (deadline - wheel->clock >= wheel->horizon) {
-            return TL_ERR_HORIZON;
-        }
-        uint64_t bucket = wheel->tick == 1 ? deadline : (deadline + wheel->tick - 1) / wheel->tick;
-        uint64_t slot = wheel->hand + (bucket - wheel->current);
-        list = FIRST_SLOT + (uint32_t)(slot < wheel->ring ? slot : slot - wheel->ring);
-    }
-    uint32_t index = wheel->first_timer + id;
-    (void)buckets_take(wheel, index);
-    bucket_append(wheel, list, index);
-    return TL_OK;
+    const struct simple_wheel *wheel = self;
+    bool beyond =
+        deadline > wheel->buckets.clock && deadline - wheel->buckets.clock >= wheel->horizon;
+    return beyond ? TL_ERR_HORIZON : buckets_start(self, id, deadline);
 }
 
 /* --- advance and next ------------------------------------------------------------------------- */
@@ -98,21 +87,14 @@ static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
 /* Moves the clock to `now`, and everything that is due by then to DUE. */
 static void collect_due(struct simple_wheel *wheel, uint64_t now)
 {
-    bucket_move_all(wheel, LATE, DUE);
+    bucket_move_all(&wheel->buckets, LATE, DUE);
     uint64_t target = wheel->tick == 1 ? now : now / wheel->tick;
     uint64_t steps = target - wheel->current;
     uint32_t visits = steps < wheel->ring ? (uint32_t)steps : wheel->ring;
-    uint32_t hand = ring_pass(wheel, &wheel->scouts, wheel->hand, visits, wheel->ring);
+    uint32_t hand = ring_pass(&wheel->buckets, &wheel->scouts, wheel->hand, visits, wheel->ring);
     wheel->hand = steps > visits ? (uint32_t)(target % wheel->ring) : hand;
     wheel->current = target;
-    wheel->clock = now;
-}
-
-static uint64_t wheel_advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire, void *ctx)
-{
-    struct simple_wheel *wheel = self;
-    collect_due(wheel, now);
-    return ring_fire(wheel, &wheel->scouts, now, budget, fire, ctx);
+    wheel->buckets.clock = now;
 }
 
 /* --- create and options ----------------------------------------------------------------------- */
@@ -137,16 +119,14 @@ static enum tl_status wheel_create(const struct tl_config *config, void **self)
     uint64_t current = config->now / tick;
     return structure_create(config,
                             &(struct simple_wheel){
-                                .first_timer = FIRST_SLOT + ring,
+                                .buckets = buckets_empty(config, FIRST_SLOT + ring),
                                 .ring = ring,
                                 .hand = (uint32_t)(current % ring),
-                                .clock = config->now,
                                 .current = current,
                                 .horizon = slots * tick,
                                 .tick = tick,
-                                .allocator = config->allocator,
                             },
-                            buckets_reserve, nodes_destroy, self);
+                            buckets_reserve, buckets_destroy, self);
 }
 
 static const struct tl_choice slots_choices[] = {
@@ -174,18 +154,18 @@ static struct tl_precision wheel_precision(const void *given, uint64_t delay_tic
 static enum tl_status wheel_check(const void *self, char *why, size_t why_bytes)
 {
     const struct simple_wheel *wheel = self;
-    if (wheel->current != wheel->clock / wheel->tick ||
+    if (wheel->current != wheel->buckets.clock / wheel->tick ||
         wheel->hand != wheel->current % wheel->ring) {
         return corrupt(why, why_bytes, "the hand is at slot %" PRIu32 " at tick %" PRIu64,
-                       wheel->hand, wheel->clock);
+                       wheel->hand, wheel->buckets.clock);
     }
-    return buckets_check(wheel, 0, why, why_bytes);
+    return buckets_check(&wheel->buckets, 0, why, why_bytes);
 }
 
 static void wheel_walk(const void *self, const struct tl_visitor *visitor)
 {
     const struct simple_wheel *wheel = self;
-    ring_walk(wheel, wheel->ring, wheel->current, wheel->tick, NULL, visitor);
+    ring_walk(&wheel->buckets, wheel->ring, wheel->current, wheel->tick, NULL, visitor);
 }
 
 /* --- descriptor ------------------------------------------------------------------------------- */
@@ -204,15 +184,11 @@ TL_ALGO(simple_wheel) = {
     .differs = "nothing that a caller can notice: a delay of MaxInterval or more is refused, as in "
                "the paper; an advance may go many ticks at once.",
     .cost = {.start = "O(1)", .stop = "O(1)", .tick = "O(1)", .expire = "O(1)"},
-    .options = wheel_option_table,
-    .options_bytes = sizeof(struct wheel_options),
+    OPTIONS(wheel_option_table, struct wheel_options),
     .precision = wheel_precision,
     .create = wheel_create,
-    .destroy = nodes_destroy,
-    .reserve = buckets_reserve,
     .start = wheel_start,
-    .stop = buckets_stop,
-    .advance = wheel_advance,
+    .advance = buckets_advance,
     BUCKETS_HOOKS,
     .check = wheel_check,
     .walk = wheel_walk,

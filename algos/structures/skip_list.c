@@ -32,6 +32,8 @@
  */
 #include "timerlab.h"
 
+#include "records.h"
+
 /* --- data ------------------------------------------------------------------------------------- */
 
 #define HEAD      0u /* the list's own node, and its end; timer `id` is node id + 1 */
@@ -45,17 +47,18 @@ struct node {
     uint32_t height; /* lanes that it is in */
 };
 
-#include "start_order.h"
-
 struct skip_list {
     ORDERED_NODES;
     uint32_t lanes;
     uint64_t random; /* the generator's state */
 };
 
-#define NODES_FIRST 1u
-#define NODE_ARRAY  struct skip_list
-#include "node_array.h"
+#define NODES_FIRST        1u
+#define STRUCTURE          struct skip_list
+#define IDLE_NODE          .height = 0
+#define ORDERED_EMPTY      .random = UINT64_C(0x9e3779b97f4a7c15)
+#define ORDER_REMOVE_FIRST remove_first
+#include "ordered_nodes.h"
 
 /* --- data: lanes ------------------------------------------------------------------------------ */
 
@@ -145,16 +148,6 @@ static void remove_first(struct skip_list *list, uint32_t index)
     static const uint32_t heads[LANES_MAX] = {HEAD};
     unlink_node(list, index, heads);
 }
-
-/* --- create and options ----------------------------------------------------------------------- */
-
-#define IDLE_NODE                                                                                  \
-    {                                                                                              \
-        .height = 0                                                                                \
-    }
-#define ORDERED_EMPTY      .random = UINT64_C(0x9e3779b97f4a7c15)
-#define ORDER_REMOVE_FIRST remove_first
-#include "ordered_nodes.h"
 
 /* --- check and walk --------------------------------------------------------------------------- */
 

@@ -185,7 +185,7 @@ TL_ALGO(snoopy_calendar) = {
              .stop = "O(1) amortised",
              .tick = "O(1)",
              .expire = "O(1) expected, O(n) worst"},
-    .options = queue_option_table,
-    .options_bytes = sizeof(struct queue_options),
+    OPTIONS(queue_option_table, struct queue_options),
     QUEUE_HOOKS,
+    QUEUE_MEMORY_HOOKS,
 };

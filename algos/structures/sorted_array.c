@@ -28,12 +28,7 @@
  */
 #include "timerlab.h"
 
-#include <inttypes.h>
-#include <string.h>
-
-#include "check.h"
 #include "records.h"
-#include "walk.h"
 
 /* --- data ------------------------------------------------------------------------------------- */
 
@@ -56,12 +51,10 @@ struct sorted_array {
     uint64_t clock;
 };
 
-#define PLACED          struct sorted_array
-#define ENTRY           struct entry
-#define VALUE           uint64_t
-#define VALUE_IDLE      IDLE
-#define PLACED_FIRST(s) 0
-#define PLACED_END(s)   ((s)->count)
+#define STRUCTURE  struct sorted_array
+#define ENTRY      struct entry
+#define VALUE      uint64_t
+#define VALUE_IDLE IDLE
 #include "placed_entries.h"
 
 /* --- start and stop --------------------------------------------------------------------------- */
@@ -165,10 +158,6 @@ static uint64_t array_next(const void *self)
 
 /* --- create and options ----------------------------------------------------------------------- */
 
-#define STRUCTURE struct sorted_array
-#include "counted.h"
-#include "structure.h"
-
 static enum tl_status array_create(const struct tl_config *config, void **self)
 {
     struct sorted_array empty = {.allocator = config->allocator, .clock = config->now};
@@ -228,12 +217,10 @@ TL_ALGO(sorted_array) = {
                "reversed so that an expiry moves nothing.",
     .cost = {.start = "O(n)", .stop = "O(n)", .tick = "O(1)", .expire = "O(1)"},
     .create = array_create,
-    .reserve = placed_reserve,
     .start = array_start,
     .stop = array_stop,
     .advance = array_advance,
     .next = array_next,
-    .count = structure_count,
     .check = array_check,
     .walk = array_walk,
     PLACED_HOOKS,

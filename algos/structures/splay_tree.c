@@ -33,6 +33,8 @@
  */
 #include "timerlab.h"
 
+#include "records.h"
+
 /* --- data ------------------------------------------------------------------------------------- */
 
 #define UNLINKED UINT32_MAX
@@ -45,8 +47,6 @@ struct node {
     uint32_t right;
 };
 
-#include "start_order.h"
-
 struct splay_tree {
     ORDERED_NODES;
     uint32_t root;
@@ -54,8 +54,9 @@ struct splay_tree {
 };
 
 #define NODES_FIRST 1u
-#define NODE_ARRAY  struct splay_tree
-#include "node_array.h"
+#define STRUCTURE   struct splay_tree
+#define IDLE_NODE   .left = UNLINKED
+#include "ordered_nodes.h"
 
 /* --- data: the tree --------------------------------------------------------------------------- */
 
@@ -176,14 +177,6 @@ static inline uint32_t order_first(const struct splay_tree *tree)
 {
     return tree->first;
 }
-
-/* --- create and options ----------------------------------------------------------------------- */
-
-#define IDLE_NODE                                                                                  \
-    {                                                                                              \
-        .left = UNLINKED                                                                           \
-    }
-#include "ordered_nodes.h"
 
 /* --- check and walk --------------------------------------------------------------------------- */
 

@@ -44,8 +44,6 @@
  */
 #include "timerlab.h"
 
-#include <inttypes.h>
-
 /* --- data ------------------------------------------------------------------------------------- */
 
 #define BLOCK_ALIGN      64
@@ -79,8 +77,9 @@ struct spoke_wheel {
 
 #define STRUCTURE              struct spoke_wheel
 #define STRUCTURE_BYTES(wheel) (sizeof *(wheel) + (wheel)->spokes * sizeof(uint32_t))
-#include "structure.h"
-#include "take_out.h"
+#define FILE_TIMER
+#define TAKE_OUT take_out
+#include "bucket_hooks.h"
 
 /* --- data: places ----------------------------------------------------------------------------- */
 
@@ -168,8 +167,9 @@ static uint32_t spoke_with_room(const struct spoke_wheel *wheel, uint32_t spoke)
 }
 
 /* File a timer that is due after the clock. */
-static void file_timer(struct spoke_wheel *wheel, uint32_t id, uint64_t deadline)
+static inline void file_timer(struct spoke_wheel *wheel, uint32_t index, uint64_t deadline)
 {
+    uint32_t id = timer_id(&wheel->buckets, index);
     uint32_t spoke = spoke_of(wheel, deadline);
     if (wheel->used[spoke] >> wheel->allocation_shift != 0) {
         uint64_t doubled = (uint64_t)wheel->spokes << (wheel->allocation_shift + 1);
@@ -194,18 +194,6 @@ static inline void take_out(struct spoke_wheel *wheel, uint32_t index)
     } else {
         (void)bucket_remove(&wheel->buckets, index);
     }
-}
-
-static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
-{
-    struct spoke_wheel *wheel = self;
-    uint32_t index = take_for_start(wheel, id);
-    if (deadline > wheel->buckets.clock) {
-        file_timer(wheel, id, deadline);
-    } else {
-        bucket_append(&wheel->buckets, LATE, index);
-    }
-    return TL_OK;
 }
 
 /* --- advance and next ------------------------------------------------------------------------- */
@@ -241,9 +229,8 @@ static void visit_astray(struct spoke_wheel *wheel, uint64_t now)
     }
 }
 
-static uint64_t wheel_advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire, void *ctx)
+static void collect_due(struct spoke_wheel *wheel, uint64_t now)
 {
-    struct spoke_wheel *wheel = self;
     bucket_move_all(&wheel->buckets, LATE, DUE);
     uint64_t from = wheel->buckets.clock >> wheel->tick_shift;
     uint64_t steps = (now >> wheel->tick_shift) - from;
@@ -258,7 +245,6 @@ static uint64_t wheel_advance(void *self, uint64_t now, uint64_t budget, tl_fire
         visit_astray(wheel, now);
     }
     wheel->buckets.clock = now;
-    return buckets_fire(&wheel->buckets, now, budget, fire, ctx);
 }
 
 /* --- create and options ----------------------------------------------------------------------- */
@@ -429,15 +415,13 @@ TL_ALGO(spoke_wheel) = {
              .stop = "O(1)",
              .tick = "O(n/spokes)",
              .expire = "O(1)"},
-    .options = wheel_option_table,
-    .options_bytes = sizeof(struct wheel_options),
+    OPTIONS(wheel_option_table, struct wheel_options),
     .create = wheel_create,
     .destroy = wheel_destroy,
     .reserve = wheel_reserve,
-    .start = wheel_start,
-    .stop = take_out_stop,
-    .advance = wheel_advance,
-    BUCKETS_HOOKS,
+    .start = buckets_start,
+    .advance = buckets_advance,
+    BUCKETS_OTHER_HOOKS,
     .check = wheel_check,
     .walk = wheel_walk,
 };

@@ -37,8 +37,6 @@
  */
 #include "timerlab.h"
 
-#include <inttypes.h>
-
 /* --- data ------------------------------------------------------------------------------------- */
 
 #define SLOT_BITS      6u
@@ -69,13 +67,9 @@ struct tokio_wheel {
 #define LEVEL_BITS       SLOT_BITS
 #define LEVEL_STEP       SLOT_BITS
 #define LEVEL_TICK(node) ((node)->when)
-#define TAKE_OUT         levels_remove
-#include "work_at.h"
-
-#define SLOT_FROM slot_turn
+#define SLOT_FROM        slot_turn
+#define WORK_AT
 #include "slot_levels.h"
-#include "structure.h"
-#include "take_out.h"
 
 /* --- start and stop --------------------------------------------------------------------------- */
 
@@ -111,7 +105,7 @@ static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
         work_before(wheel, file_timer(wheel, index));
     } else {
         node->when = deadline;
-        work_file_late(wheel, index);
+        append_late(wheel, index);
     }
     return TL_OK;
 }
@@ -200,7 +194,7 @@ static void collect_due(struct tokio_wheel *wheel, uint64_t now)
         file_again(wheel);
     }
     buckets->clock = now;
-    wheel->work_at = slots_next(wheel);
+    wheel->work_at = next_work(wheel);
 }
 
 /* --- create and options ----------------------------------------------------------------------- */
@@ -269,12 +263,10 @@ TL_ALGO(tokio_wheel) = {
     OPTIONS(wheel_option_table, struct wheel_options),
     .create = wheel_create,
     .start = wheel_start,
-    .stop = take_out_stop,
-    .advance = work_advance,
-    .next = levels_next,
-    BUCKETS_MEMORY_HOOKS,
+    .advance = buckets_advance,
+    .next = buckets_next,
     BUCKETS_HOOKS,
-    .check = levels_work_check,
+    .check = levels_check,
     .walk = levels_walk,
     .differs =
         "a deadline that is not ahead fires in the next advance, where the wheel refuses it and "

@@ -40,8 +40,6 @@
  */
 #include "timerlab.h"
 
-#include <inttypes.h>
-
 /* --- data ------------------------------------------------------------------------------------- */
 
 #define LATER_STRIPES  4u /* lists of a later slot */
@@ -76,8 +74,12 @@ struct two_level_wheel {
 };
 #define STRUCTURE              struct two_level_wheel
 #define STRUCTURE_BYTES(wheel) (sizeof *(wheel) + 2 * sizeof(struct occupied))
-#include "structure.h"
-#include "take_out.h"
+#define FILE_TIMER
+#define TAKE_OUT take_out
+#define SCOUTED
+#define NEXT_WORK
+#define TAKES_FROM FIRST_SLOT
+#include "bucket_hooks.h"
 
 #include "index_heap.h"
 
@@ -186,19 +188,6 @@ static inline void take_out(struct two_level_wheel *wheel, uint32_t index)
     }
 }
 
-static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
-{
-    struct two_level_wheel *wheel = self;
-    uint32_t index = take_for_start(wheel, id);
-    node_at(&wheel->buckets, index)->due = deadline;
-    if (deadline > wheel->buckets.clock) {
-        file_timer(wheel, index, deadline);
-    } else {
-        bucket_append(&wheel->buckets, LATE, index);
-    }
-    return TL_OK;
-}
-
 /* --- advance and next ------------------------------------------------------------------------- */
 
 /* Moves the soon slots from after `old` to the clock to DUE. */
@@ -221,20 +210,9 @@ static void collect_soon(struct two_level_wheel *wheel, uint64_t old)
         left -= ahead + 1;
         bucket_move_all(buckets, FIRST_SLOT + slot, DUE);
         occupied_clear(&wheel->occupied[SOON], slot);
-        slot_scout_send(buckets, &wheel->scouts, slot,
-                        bucket_head(buckets, FIRST_SLOT + ((slot + SLOT_SCOUTS) & mask), 0));
+        slot_scout_send(buckets, &wheel->scouts, slot, (slot + SLOT_SCOUTS) & mask);
         TL_COUNT(buckets, slots, 1);
         slot = (slot + 1) & mask;
-    }
-}
-
-/* Files a timer of a later slot that has come near: under DUE after a jump, else
- * in the soon wheel. */
-static void file_again(void *self, uint32_t index)
-{
-    struct two_level_wheel *wheel = self;
-    if (!bucket_sort_out(&wheel->buckets, index)) {
-        file_timer(wheel, index, node_at(&wheel->buckets, index)->due);
     }
 }
 
@@ -275,19 +253,8 @@ static void collect_due(struct two_level_wheel *wheel, uint64_t now)
     heap_collect_due(wheel, now);
 }
 
-static uint64_t wheel_advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire, void *ctx)
+static uint64_t next_work(const struct two_level_wheel *wheel)
 {
-    struct two_level_wheel *wheel = self;
-    collect_due(wheel, now);
-    return ring_fire(&wheel->buckets, &wheel->scouts, now, budget, fire, ctx);
-}
-
-static uint64_t wheel_next(const void *self)
-{
-    const struct two_level_wheel *wheel = self;
-    if (buckets_are_due(&wheel->buckets)) {
-        return wheel->buckets.clock;
-    }
     uint64_t next = wheel->heap_count > 0 ? heap_due(wheel, 0) : TL_NEVER;
     uint32_t mask = wheel->soon_slots - 1;
     uint32_t ahead = occupied_ahead(&wheel->occupied[SOON], wheel->soon_slots,
@@ -354,9 +321,10 @@ static bool check_occupied(const struct occupied *occupied, uint32_t slot, bool 
                (occupied->words[slot / 64] != 0);
 }
 
-static bool list_takes(const struct timer_buckets *buckets, uint32_t list, const struct node *node)
+static bool bucket_takes(const struct two_level_wheel *wheel, uint32_t list,
+                         const struct node *node)
 {
-    const struct two_level_wheel *wheel = (const void *)buckets;
+    const struct timer_buckets *buckets = &wheel->buckets;
     if (list < wheel->first_later) {
         return node->due > buckets->clock && node->due - buckets->clock < wheel->soon_slots &&
                (node->due & (wheel->soon_slots - 1)) == list - FIRST_SLOT;
@@ -386,8 +354,7 @@ static enum tl_status wheel_check(const void *self, char *why, size_t why_bytes)
     if (!right) {
         return corrupt(why, why_bytes, "the bit of some slot is wrong");
     }
-    enum tl_status status =
-        buckets_check_timers(buckets, wheel->heap_count, FIRST_SLOT, list_takes, why, why_bytes);
+    enum tl_status status = buckets_check_timers(wheel, wheel->heap_count, why, why_bytes);
     return status == TL_OK ? heap_check(wheel, why, why_bytes) : status;
 }
 
@@ -444,11 +411,10 @@ TL_ALGO(two_level_wheel) = {
     .create = wheel_create,
     .destroy = heap_destroy,
     .reserve = heap_reserve,
-    .start = wheel_start,
-    .stop = take_out_stop,
-    .advance = wheel_advance,
-    .next = wheel_next,
-    BUCKETS_HOOKS,
+    .start = buckets_start,
+    .advance = buckets_advance,
+    .next = buckets_next,
+    BUCKETS_OTHER_HOOKS,
     .check = wheel_check,
     .walk = wheel_walk,
 };

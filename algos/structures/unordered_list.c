@@ -25,12 +25,7 @@
  */
 #include "timerlab.h"
 
-#include <inttypes.h>
-#include <string.h>
-
-#include "check.h"
 #include "records.h"
-#include "walk.h"
 
 /* --- data ------------------------------------------------------------------------------------- */
 
@@ -52,12 +47,10 @@ struct unordered_list {
     uint64_t clock;
 };
 
-#define PLACED          struct unordered_list
-#define ENTRY           struct entry
-#define VALUE           uint32_t
-#define VALUE_IDLE      IDLE
-#define PLACED_FIRST(s) 0
-#define PLACED_END(s)   ((s)->count)
+#define STRUCTURE  struct unordered_list
+#define ENTRY      struct entry
+#define VALUE      uint32_t
+#define VALUE_IDLE IDLE
 #include "placed_entries.h"
 
 /* --- start and stop --------------------------------------------------------------------------- */
@@ -160,10 +153,6 @@ static uint64_t list_next(const void *self)
 
 /* --- create and options ----------------------------------------------------------------------- */
 
-#define STRUCTURE struct unordered_list
-#include "counted.h"
-#include "structure.h"
-
 static enum tl_status list_create(const struct tl_config *config, void **self)
 {
     struct unordered_list empty = {.allocator = config->allocator, .clock = config->now};
@@ -219,12 +208,10 @@ TL_ALGO(unordered_list) = {
         "by the next pass; an array, not a list, and the paper's counts down where this compares.",
     .cost = {.start = "O(1)", .stop = "O(1)", .tick = "O(n)", .expire = "O(1)"},
     .create = list_create,
-    .reserve = placed_reserve,
     .start = list_start,
     .stop = list_stop,
     .advance = list_advance,
     .next = list_next,
-    .count = structure_count,
     .check = list_check,
     .walk = list_walk,
     PLACED_HOOKS,

@@ -38,8 +38,6 @@
  */
 #include "timerlab.h"
 
-#include <inttypes.h>
-
 /* --- data ------------------------------------------------------------------------------------- */
 
 #define BITS_MIN       8
@@ -68,9 +66,9 @@ struct vpp_wheel {
 #define LEVEL_STEP wheel->bits
 #define LEVEL_WORDS
 #define SLOT_FROM slot_began
+#define FILE_TIMER
+#define NEXT_WORK
 #include "slot_levels.h"
-#define COLLECTS_DUE
-#include "structure.h"
 
 /* --- start and stop --------------------------------------------------------------------------- */
 
@@ -84,9 +82,8 @@ static inline uint32_t ring_of(const struct vpp_wheel *wheel, uint64_t due)
 }
 
 /* Files a timer that is in no list and due after the clock. */
-static inline void file_timer(struct vpp_wheel *wheel, uint32_t index)
+static inline void file_timer(struct vpp_wheel *wheel, uint32_t index, uint64_t due)
 {
-    uint64_t due = node_at(&wheel->buckets, index)->due;
     uint32_t ring = ring_of(wheel, due);
     if (ring == wheel->level_count) {
         bucket_append(&wheel->buckets, OVERFLOW, index);
@@ -108,31 +105,10 @@ static inline bool is_beyond(const struct vpp_wheel *wheel, uint64_t deadline)
 
 static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
 {
-    struct vpp_wheel *wheel = self;
-    if (is_beyond(wheel, deadline)) {
-        return TL_ERR_HORIZON;
-    }
-    uint32_t index = timer_index(&wheel->buckets, id);
-    (void)buckets_take(&wheel->buckets, index); /* whatever it leaves empty keeps its bit */
-    node_at(&wheel->buckets, index)->due = deadline;
-    if (deadline > wheel->buckets.clock) {
-        file_timer(wheel, index);
-    } else {
-        bucket_append(&wheel->buckets, LATE, index);
-    }
-    return TL_OK;
+    return is_beyond(self, deadline) ? TL_ERR_HORIZON : buckets_start(self, id, deadline);
 }
 
 /* --- advance and next ------------------------------------------------------------------------- */
-
-/* Files a timer that was collected: under DUE, or where the clock now has it. */
-static inline void file_again(void *self, uint32_t index)
-{
-    struct vpp_wheel *wheel = self;
-    if (!bucket_sort_out(&wheel->buckets, index)) {
-        file_timer(wheel, index);
-    }
-}
 
 /* Collects the slots of a ring that the clock has passed, or come to, since `old`. True if it came
  * to one with timers that may not be due yet. */
@@ -190,19 +166,11 @@ static void collect_due(struct vpp_wheel *wheel, uint64_t now)
     }
 }
 
-static uint64_t wheel_next(const void *self)
+static uint64_t next_work(const struct vpp_wheel *wheel)
 {
-    const struct vpp_wheel *wheel = self;
-    const struct timer_buckets *buckets = &wheel->buckets;
-    if (buckets->count == 0) {
-        return TL_NEVER;
-    }
-    if (buckets_are_due(buckets)) {
-        return buckets->clock;
-    }
     for (uint32_t ring = 0; ring < wheel->level_count; ring++) {
         uint32_t shift = ring * wheel->bits;
-        uint64_t from = buckets->clock >> shift;
+        uint64_t from = wheel->buckets.clock >> shift;
         uint32_t between = bitmap_words_ahead(wheel->occupied[ring], wheel->slots, from);
         if (between < wheel->slots) {
             return (from + 1 + between) << shift;
@@ -313,10 +281,8 @@ TL_ALGO(vpp_wheel) = {
     OPTIONS(wheel_option_table, struct wheel_options),
     .create = wheel_create,
     .start = wheel_start,
-    .stop = buckets_stop,
     .advance = buckets_advance,
-    .next = wheel_next,
-    BUCKETS_MEMORY_HOOKS,
+    .next = buckets_next,
     BUCKETS_HOOKS,
     .check = wheel_check,
     .walk = wheel_walk,

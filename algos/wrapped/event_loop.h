@@ -7,7 +7,7 @@
 #ifndef ALGOS_EVENT_LOOP_H
 #define ALGOS_EVENT_LOOP_H
 
-#include "check.h"
+#include "walk.h"
 #include "loaded_library.h"
 #include "pinned_table.h"
 #include "timerlab.h"

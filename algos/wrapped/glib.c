@@ -29,7 +29,7 @@
  *
  * Source: GLib, "The Main Event Loop" (GSourceFuncs); libglib2.0-dev.
  */
-#include "check.h"
+#include "walk.h"
 #include "timerlab.h"
 
 #include <inttypes.h>

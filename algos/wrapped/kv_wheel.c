@@ -31,7 +31,6 @@
  * Complexity: start, stop, expire O(log n) of the store's; a tick that fires nothing O(1).
  * Bad at: everything but outliving the process; 10 to 1000 times the time of a wheel in memory.
  */
-#include "check.h"
 #include "kv_table.h"
 
 #include <dirent.h>
