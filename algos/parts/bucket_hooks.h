@@ -32,8 +32,13 @@ static inline void buckets_destroy(void *self)
 
 /* For the descriptor: the hooks destroy, reserve, stop, count, counters and moved, and embedded_bytes;
  * and without the first two, for a structure with other memory. */
-#define BUCKETS_HOOKS       .destroy = buckets_destroy, .reserve = buckets_reserve, BUCKETS_OTHER_HOOKS
-#define BUCKETS_OTHER_HOOKS .stop = buckets_stop, NODES_HOOKS
+#define BUCKETS_HOOKS                                                                              \
+    .destroy = buckets_destroy, .reserve = buckets_reserve, .stop = buckets_stop,                  \
+    .count = nodes_count, .counters = nodes_counters,                                              \
+    .embedded_bytes = EMBEDDED_BYTES(sizeof(struct node)), .moved = EMBEDDED_HOOK(nodes_moved)
+#define BUCKETS_OTHER_HOOKS                                                                        \
+    .stop = buckets_stop, .count = nodes_count, .counters = nodes_counters,                        \
+    .embedded_bytes = EMBEDDED_BYTES(sizeof(struct node)), .moved = EMBEDDED_HOOK(nodes_moved)
 
 /* --- start and stop -------------------------------------------------------------------------- */
 

@@ -31,7 +31,9 @@ static inline uint64_t heap_key(const STRUCTURE *self, uint32_t index);
 static inline void heap_put(STRUCTURE *self, uint32_t place, uint32_t index);
 
 #ifdef ALGOS_BUCKET_HOOKS_H
+#ifdef TL_COUNTERS
 #define HEAP_COUNTED(self) (&(self)->buckets)
+#endif
 #ifndef HEAP_KEY
 #define HEAP_KEY(node) ((node)->due)
 #endif
@@ -40,7 +42,9 @@ static inline uint64_t heap_key(const STRUCTURE *self, uint32_t index)
     return HEAP_KEY(node_at(&self->buckets, index));
 }
 #else
+#ifdef TL_COUNTERS
 #define HEAP_COUNTED(self) (self)
+#endif
 #define HEAP_OTHERS
 #endif
 

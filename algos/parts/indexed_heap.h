@@ -226,6 +226,8 @@ static void heap_walk(const void *self, const struct tl_visitor *visitor)
 /* For the descriptor: all hooks but create, and embedded_bytes. */
 #define HEAP_HOOKS                                                                                 \
     .start = heap_start, .stop = heap_stop, .advance = heap_advance, .next = heap_next,            \
-    .check = heap_check, .walk = heap_walk, PLACED_HOOKS
+    .check = heap_check, .walk = heap_walk, .destroy = placed_destroy, .reserve = placed_reserve,  \
+    .count = placed_timers, .counters = placed_counters,                                           \
+    .embedded_bytes = EMBEDDED_BYTES(sizeof(VALUE)), .moved = EMBEDDED_HOOK(structure_moved)
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * walk.h: words for the hooks `check` and `walk`: a fault, and what a visitor is shown, in one line each.
+ * walk.h: words for the hooks `check` and `walk`, in one line each.
  *
  * Internal to the structures.
  */
