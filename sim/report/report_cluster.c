@@ -1,8 +1,6 @@
 /* Protocols for timers that many machines share: the results of `cluster check`, `sim` and `run`. */
 #include "report_work.h"
 
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define WORDS_MAX (TABLE_COLUMNS_MAX - 8)

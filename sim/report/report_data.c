@@ -4,13 +4,10 @@
 #include "catalog.h"
 #include "json_text.h"
 #include "memory.h"
-#include "outfolder.h"
-#include "result_set.h"
 #include "structure_json.h"
 #include "trace.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,6 @@
 /* Faults, and whether exact structures agree. */
 #include "report_work.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* Faults are listed up to here; all of them are in faults.csv. */

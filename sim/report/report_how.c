@@ -1,9 +1,6 @@
 /* Descriptions of the structures, and the conditions of the measurement. */
 #include "report_work.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 /* --- the structures -------------------------------------------------------------------------- */
 
 static const char *cost_words(struct report *report, const json_t *structure)

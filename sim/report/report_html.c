@@ -6,7 +6,6 @@
 #include "report_assets.h"
 #include "report_work.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>

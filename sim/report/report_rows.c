@@ -2,7 +2,6 @@
 #include "report_work.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 /* --- the best of a trace --------------------------------------------------------------------- */

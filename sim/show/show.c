@@ -4,10 +4,8 @@
 #include "memory.h"
 #include "work_series.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define NO_PLACE UINT64_MAX
 
