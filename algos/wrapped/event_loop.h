@@ -15,7 +15,6 @@
 
 #include <inttypes.h>
 #include <stdalign.h>
-#include <stdio.h>
 #include <string.h>
 
 struct event_loop {

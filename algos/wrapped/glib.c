@@ -34,7 +34,6 @@
 
 #include <inttypes.h>
 #include <stdalign.h>
-#include <stdio.h>
 
 #ifdef TL_HAVE_GLIB
 

@@ -17,7 +17,6 @@
 
 #include "timerlab.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #define KV_KEY_BYTES   24u

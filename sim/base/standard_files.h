@@ -4,7 +4,6 @@
 #ifndef SIM_STANDARD_FILES_H
 #define SIM_STANDARD_FILES_H
 
-#include <stdbool.h>
 #include <stdio.h>
 
 /* Open /dev/null for closed standard files, so that no other file takes their place: input is then

@@ -5,8 +5,6 @@
 #include "memory.h"
 #include "watched.h"
 
-#include <stdlib.h>
-
 #define FOOTPRINT_SECONDS 60.0 /* on a busy machine, under a sanitizer */
 
 /* Bytes held with `timers` pending, deadlines spread over a minute of milliseconds. */

@@ -10,7 +10,6 @@
 #include "trace_ids.h"
 #include "watched.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdlib.h>

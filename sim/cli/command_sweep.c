@@ -2,7 +2,6 @@
 #include "command.h"
 #include "command_option.h"
 #include "context.h"
-#include "memory.h"
 #include "progress.h"
 #include "results.h"
 #include "simulate.h"
@@ -10,7 +9,6 @@
 #include "sweep.h"
 #include "trace.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

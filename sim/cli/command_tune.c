@@ -2,7 +2,6 @@
 #include "command.h"
 #include "command_drive.h"
 #include "context.h"
-#include "memory.h"
 #include "outfile.h"
 #include "progress.h"
 #include "simulate.h"

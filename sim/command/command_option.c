@@ -7,7 +7,6 @@
 #include "standard_files.h"
 #include "terminal.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -3,7 +3,6 @@
 #include "memory.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 const struct tl_choice gen_rearm_words[] = {

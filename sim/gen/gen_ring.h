@@ -8,7 +8,6 @@
 #ifndef SIM_GEN_RING_H
 #define SIM_GEN_RING_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

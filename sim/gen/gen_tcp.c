@@ -9,8 +9,6 @@
  */
 #include "gen_tcp.h"
 
-#include "memory.h"
-
 enum {
     TICK_US = GEN_TICK_US,
     ENDS,

@@ -2,7 +2,6 @@
 
 #include "clock.h"
 #include "kit_play.h"
-#include "memory.h"
 #include "plug_in.h"
 #include "standard_files.h"
 

@@ -13,7 +13,6 @@
 
 #include "timerlab.h"
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

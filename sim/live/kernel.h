@@ -12,7 +12,6 @@
 #include "live.h"
 #include "timerlab.h"
 
-#include <stdbool.h>
 #include <stdint.h>
 
 enum kernel_kind {

@@ -13,7 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 /* Puts an array into a file of the partition's folder, so that as many partitions as there are need no
  * memory for it but while they are replayed. NULL with `error` set. */

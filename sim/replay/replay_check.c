@@ -5,7 +5,6 @@
 #include "replay_pass.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -8,9 +8,7 @@
 #include "trace.h"
 #include "trace_ids.h"
 
-#include <limits.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #define REFINE_ROUNDS            2

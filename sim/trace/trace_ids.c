@@ -2,7 +2,6 @@
 
 #include "memory.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdlib.h>

@@ -1,7 +1,6 @@
 #include "trace_scale.h"
 
 #include "memory.h"
-#include "outfile.h"
 #include "progress.h"
 #include "random.h"
 #include "trace.h"

@@ -1,6 +1,5 @@
 #include "outfolder.h"
 
-#include "memory.h"
 #include "stream_error.h"
 
 #include <dirent.h>

@@ -3,7 +3,6 @@
 #include "temporary_file.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/stat.h>

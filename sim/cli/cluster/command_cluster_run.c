@@ -2,7 +2,6 @@
 #include "cluster_rows.h"
 #include "command.h"
 #include "engine.h"
-#include "memory.h"
 #include "run.h"
 #include "temporary_file.h"
 #include "terminal.h"

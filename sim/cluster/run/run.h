@@ -18,7 +18,6 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdio.h>
 
 enum run_role { RUN_PLANNER, RUN_SCHEDULER, RUN_EXECUTOR, RUN_RECEIVER, RUN_ENGINE, RUN_ROLES };
 
