@@ -21,11 +21,12 @@ shows 'b@3 stale  b@8' go-heap 'start b 3; start b 8'
 shows '\[flagged\]' bitmap-wheel 'start b 3'
 shows '\.\.\. 29 empty' round-wheel:slots=32 'start a 2; start b 3'
 shows 'due now' hier-wheel 'start a 0'
-# a restart to later leaves the entry, one to sooner leaves it behind
+# a restart to later and a stop leave the entry, one to sooner moves it
 shows 'slot 5 .* a@12\*  \[flagged\]' chunk-wheel 'start a 5; start a 12'
 shows 'slot 12 .* a@12\*  \[flagged\]' chunk-wheel 'start a 5; start a 12; wake'
-shows 'slot 20 .* b@20 stale' chunk-wheel 'start b 20; start b 7'
-shows 'slot 3 .* a@1000000000\*' chunk-wheel 'start a 1000000000'
+shows 'slot 7 .* b@7\*  \[flagged\]' chunk-wheel 'start b 20; start b 7'
+shows 'slot 20 .* b@20 stale' chunk-wheel 'start b 20; stop b'
+shows 'slot 59 .* a@1000000000\*' chunk-wheel 'start a 1000000000'
 shows 'slot 1 .* d@9  e@12  f@40, 1 round\*' calendar-queue \
     'start a 2; start b 4; start c 7; start d 9; start e 12; start f 40'
 shows 'rung 0, 3 slots of 1666 ticks' ladder-queue 'start a 12; start b 3; start c 5000; wake'
