@@ -146,19 +146,14 @@ static void carry_out(struct closed_loop *loop, uint32_t at, uint64_t now, bool 
     if (reaction->event < loop->timers[reaction->id].last) {
         return; /* superseded */
     }
-    struct stream_operation operation = {.event = reaction->event - 1,
-                                         .tick = now,
-                                         .id = reaction->id,
-                                         .op = reaction->op,
-                                         .cause = reaction->cause,
-                                         .reaction = true,
-                                         .inside = inside};
+    uint64_t from = reaction->basis == TRACE_FIXED_RATE ? nominal
+                    : reaction->basis == TRACE_ABSOLUTE ? reaction->tick
+                                                        : now;
+    struct stream_operation operation = stream_reaction_at(reaction, from);
+    operation.tick = now;
+    operation.inside = inside;
     note_done(loop, reaction->id, reaction->event, reaction->op == TRACE_START);
     if (reaction->op == TRACE_START) {
-        uint64_t from = reaction->basis == TRACE_FIXED_DELAY  ? now
-                        : reaction->basis == TRACE_FIXED_RATE ? nominal
-                                                              : reaction->tick;
-        operation.deadline = due_deadline(from, reaction->delay_ticks);
         uint64_t due = due_in_replay(now, operation.deadline);
         note_due(loop, reaction->id, due,
                  reaction->basis == TRACE_FIXED_RATE ? operation.deadline : due);

@@ -398,39 +398,47 @@ static size_t merge_windows(struct due_window *windows, size_t count)
     return kept;
 }
 
-static struct due_window window_of(const struct oracle *oracle, uint32_t id)
+/* Get the next pending timer's window that begins at `from` or later; *id begins at 0. False: there
+ * is none. */
+static bool next_window(const struct oracle *oracle, uint64_t from, uint32_t *id,
+                        struct due_window *window)
 {
-    const struct timer *timer = &oracle->timers[id];
-    struct tl_precision precision = precision_of(oracle, id);
-    uint64_t early = precision.early_ticks;
-    return (struct due_window){.first = timer->due - (early < timer->due ? early : timer->due),
-                               .last = due_last(timer->due, precision.late_ticks)};
+    while (*id < oracle->plan.ids) {
+        const struct timer *timer = &oracle->timers[*id];
+        uint32_t at = (*id)++;
+        if (timer->state != PENDING) {
+            continue;
+        }
+        struct tl_precision precision = precision_of(oracle, at);
+        uint64_t early = precision.early_ticks;
+        window->first = timer->due - (early < timer->due ? early : timer->due);
+        window->last = due_last(timer->due, precision.late_ticks);
+        if (window->first >= from) {
+            return true;
+        }
+    }
+    return false;
 }
 
 /* As oracle_due_windows, without sorting, if all windows begin within `room` ticks; otherwise 0. */
 static size_t place_windows(const struct oracle *oracle, uint64_t from, struct due_window *windows,
                             size_t room)
 {
+    struct due_window window;
     uint64_t least = UINT64_MAX;
     uint64_t most = 0;
-    for (uint32_t id = 0; id < oracle->plan.ids; id++) {
-        if (oracle->timers[id].state == PENDING) {
-            uint64_t first = window_of(oracle, id).first;
-            least = first >= from && first < least ? first : least;
-            most = first > most ? first : most;
-        }
+    for (uint32_t id = 0; next_window(oracle, from, &id, &window);) {
+        least = window.first < least ? window.first : least;
+        most = window.first > most ? window.first : most;
     }
     if (least > most || most - least >= room) {
         return 0;
     }
     memset(windows, 0, (size_t)(most - least + 1) * sizeof *windows);
-    for (uint32_t id = 0; id < oracle->plan.ids; id++) {
-        if (oracle->timers[id].state == PENDING) {
-            struct due_window window = window_of(oracle, id);
-            struct due_window *place = &windows[window.first - least];
-            if (window.first >= from && window.last >= place->last) {
-                *place = window;
-            }
+    for (uint32_t id = 0; next_window(oracle, from, &id, &window);) {
+        struct due_window *place = &windows[window.first - least];
+        if (window.last >= place->last) {
+            *place = window;
         }
     }
     size_t kept = 0;
@@ -447,14 +455,11 @@ size_t oracle_due_windows(const struct oracle *oracle, uint64_t from, struct due
 {
     size_t count = place_windows(oracle, from, windows, room);
     uint64_t to = UINT64_MAX; /* later windows are not wanted */
+    struct due_window window;
     if (count > 0) {
         return count;
     }
-    for (uint32_t id = 0; id < oracle->plan.ids; id++) {
-        if (oracle->timers[id].state != PENDING) {
-            continue;
-        }
-        struct due_window window = window_of(oracle, id);
+    for (uint32_t id = 0; next_window(oracle, from, &id, &window);) {
         if (count == room) {
             count = merge_windows(windows, count);
             if (count > room / 2) {
@@ -462,7 +467,7 @@ size_t oracle_due_windows(const struct oracle *oracle, uint64_t from, struct due
                 to = windows[count - 1].first;
             }
         }
-        if (window.first >= from && window.first <= to) {
+        if (window.first <= to) {
             windows[count++] = window;
         }
     }

@@ -234,16 +234,7 @@ static const struct tape_section *find_all(struct replay *replay, const struct s
     replay->all.outside_count = 0;
     for (size_t i = stretch->reaction; i < stretch->reaction_end; i++) {
         const struct stream_reaction *reaction = &replay->request->stream->reactions[i];
-        uint64_t tick = reaction_tick(replay, i);
-        tape_add_outside(
-            &replay->all,
-            &(struct tape_outside){.tick = tick,
-                                   .event = reaction->event - 1,
-                                   .deadline = reaction->op == TRACE_START
-                                                   ? due_deadline(tick, reaction->delay_ticks)
-                                                   : 0,
-                                   .id = reaction->id,
-                                   .op = reaction->op});
+        tape_add_outside(&replay->all, stream_reaction_at(reaction, reaction_tick(replay, i)));
     }
     return &replay->all;
 }

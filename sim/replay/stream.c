@@ -1,5 +1,6 @@
 #include "stream.h"
 
+#include "due.h"
 #include "memory.h"
 #include "temporary_file.h"
 
@@ -317,17 +318,17 @@ void stream_close(struct stream *stream)
 
 /* --- walking through it ---------------------------------------------------------------------- */
 
-static void take_reaction(struct stream_walk *walk, struct stream_operation *operation)
+struct stream_operation stream_reaction_at(const struct stream_reaction *reaction, uint64_t tick)
 {
-    const struct stream_reaction *reaction = &walk->stream->reactions[walk->reaction++];
-    *operation = (struct stream_operation){
-        .event = reaction->event - 1,
-        .tick = reaction->tick,
-        .deadline = reaction->op == TRACE_START ? reaction->tick + reaction->delay_ticks : 0,
-        .id = reaction->id,
-        .op = reaction->op,
-        .cause = reaction->cause,
-        .reaction = true};
+    bool starts = reaction->op == TRACE_START;
+    return (struct stream_operation){.event = reaction->event - 1,
+                                     .tick = tick,
+                                     .deadline =
+                                         starts ? due_deadline(tick, reaction->delay_ticks) : 0,
+                                     .id = reaction->id,
+                                     .op = reaction->op,
+                                     .cause = reaction->cause,
+                                     .reaction = true};
 }
 
 static void take_external(struct stream_walk *walk, const struct stream_block *block,
@@ -356,7 +357,8 @@ bool stream_walk_next(struct stream_walk *walk, struct stream_operation *operati
             return true;
         }
         if (reacts) {
-            take_reaction(walk, operation);
+            const struct stream_reaction *reaction = &stream->reactions[walk->reaction++];
+            *operation = stream_reaction_at(reaction, reaction->tick);
             return true;
         }
         walk->group = 0;

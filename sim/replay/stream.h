@@ -135,6 +135,9 @@ struct stream *stream_open(const char *path, struct error *error);
 /* Harmless on NULL. */
 void stream_close(struct stream *stream);
 
+/* Return a reaction as an operation at `tick`, from which its delay counts. */
+struct stream_operation stream_reaction_at(const struct stream_reaction *reaction, uint64_t tick);
+
 /* A position in the trace; zeroed but for the stream: its beginning. */
 struct stream_walk {
     const struct stream *stream;

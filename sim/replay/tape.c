@@ -87,8 +87,8 @@ void tape_head_close(struct tape_head *head)
 
 enum { ARRAYS = 2 };
 
-/* The section's arrays follow, each as a frame of Zstandard: $TMPDIR may be memory, and a
- * heartbeat takes about 12 bytes instead of 40. */
+/* The section's arrays follow, each as a frame of Zstandard: $TMPDIR may be memory, and an
+ * operation takes half of its bytes or less. */
 struct section_frame {
     uint64_t inside_count;
     uint64_t outside_count;
@@ -115,10 +115,10 @@ void tape_record_firing(struct tape_head *head)
     }
 }
 
-void tape_add_outside(struct tape_section *section, const struct tape_outside *outside)
+void tape_add_outside(struct tape_section *section, struct stream_operation operation)
 {
     MEMORY_REACH(section->outside, section->outside_room, section->outside_count);
-    section->outside[section->outside_count++] = *outside;
+    section->outside[section->outside_count++] = operation;
 }
 
 void tape_record(struct tape_head *head, const struct stream_operation *operation)
@@ -128,11 +128,7 @@ void tape_record(struct tape_head *head, const struct stream_operation *operatio
     }
     struct tape_section *section = &head->section;
     if (!operation->inside) {
-        tape_add_outside(section, &(struct tape_outside){.tick = operation->tick,
-                                                         .event = operation->event,
-                                                         .deadline = operation->deadline,
-                                                         .id = operation->id,
-                                                         .op = operation->op});
+        tape_add_outside(section, *operation);
         return;
     }
     if (head->firings > TAPE_NO_FIRING) {
@@ -148,12 +144,11 @@ void tape_record(struct tape_head *head, const struct stream_operation *operatio
                              .id = operation->id};
 }
 
-void tape_record_outside(struct tape_head *head, enum tape_outside_op op, uint64_t tick,
-                         uint64_t event)
+void tape_record_outside(struct tape_head *head, enum tape_op op, uint64_t tick, uint64_t event)
 {
     if (head != NULL) {
         tape_add_outside(&head->section,
-                         &(struct tape_outside){.tick = tick, .event = event, .op = op});
+                         (struct stream_operation){.tick = tick, .event = event, .op = op});
     }
 }
 
@@ -303,7 +298,7 @@ static size_t add_held(struct made_block *made, const struct tape_section *secti
                        uint64_t tick)
 {
     for (; at < section->outside_count; at++) {
-        const struct tape_outside *held = &section->outside[at];
+        const struct stream_operation *held = &section->outside[at];
         if (held->op > TAPE_WAKEUP || held->tick > tick) {
             break;
         }
@@ -320,7 +315,7 @@ static size_t add_held(struct made_block *made, const struct tape_section *secti
 void block_make_executed(struct made_block *made, const struct stream_block *from, size_t group,
                          size_t group_end, const struct tape_section *section, bool queues)
 {
-    const struct tape_outside *outside = section->outside;
+    const struct stream_operation *outside = section->outside;
     size_t at = 0;
     begin_block(made);
     for (; group < group_end; group++) {

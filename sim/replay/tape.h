@@ -34,35 +34,28 @@ struct tape_inside {
 /* The end mark of a section. */
 #define TAPE_NO_FIRING UINT32_MAX
 
-/* Entries outside of callbacks. */
-enum tape_outside_op {
+/* The `op` of an operation outside of callbacks. Its tick is after the last advance, before the
+ * external operations. */
+enum tape_op {
     TAPE_START = TRACE_START,
     TAPE_STOP = TRACE_STOP,
     TAPE_WAKEUP,     /* the loop wakes up at a tick that the structure's `next` does not name */
-    TAPE_SUPERSEDED, /* the external operation is skipped */
-    TAPE_APPLIED, /* the external operations of a tick, from this one on, are applied at `tick` */
-};
-
-struct tape_outside {
-    uint64_t tick; /* after its last advance, before its external operations */
-    uint64_t event;
-    uint64_t deadline;
-    uint32_t id;
-    uint32_t op; /* enum tape_outside_op */
+    TAPE_SUPERSEDED, /* the external operation `event` is skipped */
+    TAPE_APPLIED,    /* those of a tick, from `event` on, are applied at `tick` */
 };
 
 /* A section, in memory. */
 struct tape_section {
     struct tape_inside *inside; /* of one that is played, ends with TAPE_NO_FIRING */
-    struct tape_outside *outside;
+    struct stream_operation *outside;
     size_t inside_count;
     size_t outside_count;
     size_t inside_room;
     size_t outside_room;
 };
 
-/* Add an entry outside of callbacks. */
-void tape_add_outside(struct tape_section *section, const struct tape_outside *outside);
+/* Add an operation outside of callbacks. */
+void tape_add_outside(struct tape_section *section, struct stream_operation operation);
 
 /* Processes that use it must keep its file open. */
 struct tape {
@@ -94,8 +87,7 @@ void tape_record(struct tape_head *head, const struct stream_operation *operatio
 
 /* Record another entry outside of callbacks at `tick`; `event`: the external operation concerned,
  * if any. */
-void tape_record_outside(struct tape_head *head, enum tape_outside_op op, uint64_t tick,
-                         uint64_t event);
+void tape_record_outside(struct tape_head *head, enum tape_op op, uint64_t tick, uint64_t event);
 
 /* End a section. False with `error` set if it could not be written. */
 bool tape_record_section(struct tape_head *head, struct error *error);
