@@ -178,7 +178,8 @@ static const char *const crowd_lists[] = {
 static void act_in_crowd(struct kit_subject *subject, uint32_t id)
 {
     uint32_t half = subject->capacity / 2;
-    script_do(subject, subject->on_fire_ctx,
+    const char *const *list = subject->on_fire_ctx;
+    script_do(subject, *list,
               (const uint64_t[]){id, half + id % half, half + id / 2 % half, (id + 7) % half,
                                  (id + 1) % half});
 }
@@ -194,7 +195,8 @@ void case_callback_crowd(struct kit_run *run)
                 return;
             }
             subject.on_fire = act_in_crowd;
-            subject.on_fire_ctx = (void *)(uintptr_t)crowd_lists[kind];
+            const char *list = crowd_lists[kind];
+            subject.on_fire_ctx = &list;
             script_do(&subject,
                       "3 times (start 0-A in 20; advance by 20; advance by 0 budget B; "
                       "advance by 1 budget C; advance by 1; advance by 4)",
