@@ -1,6 +1,5 @@
 /*
- * linked-wheel: a hierarchical wheel of linked lists, for every tick length and spread of
- * deadlines.
+ * linked-wheel: a hierarchical wheel of linked lists, for any tick length and spread of deadlines.
  *
  *   level   ticks a slot   slots   takes delays from .. to
  *     1                1   1,024           1 ..     1,023
@@ -14,20 +13,21 @@
  *
  * The highest bit of a delay names its level. At tick 0, start(a, 1100) puts a in slot 2 of level 2,
  * which begins at tick 1,024: a is `filed` under that tick. start(a, 1500) only sets `due`, because
- * the slot comes up before tick 1,500 anyway; start(a, 300) moves a to slot 300 of level 1. stop(a)
+ * the slot comes up anyway before tick 1,500; start(a, 300) moves a to slot 300 of level 1. stop(a)
  * unlinks it at once.
  *
  * While the clock is in slot 1 of level 2, no start files under slot 2, and the timers of slot 2 are
  * moved down: at least 16 in each advance, and enough that none is left when the clock enters slot
  * 2. No tick has a bulk to move. Every level works this way, unless an advance passes whole slots of
  * it. Slots that the clock passes or enters go to DUE unopened: of DUE the due timers fire, and the
- * rest is filed again. If only one slot of level 1 comes up it is fired in place. LATE has timers
- * that were due when started; they fire in the next advance. An advance before `work_at[NEAR]` only
- * sets the clock.
+ * rest is filed again. LATE has timers that were due when started; they fire in the next advance. An
+ * advance before `work_at[NEAR]` only sets the clock.
  *
  * Among many timers a node's address says which of its slot's lists it is in. A list is taken down
  * from its front, and waits there for a cache line at each node; four lists, taken down by turns,
- * wait for four at once. Few timers use only the first list.
+ * wait for four at once. Few timers, which the caches hold, use only the first list; of them a
+ * restart only sets `due` if most of the last ones were to later, because a mispredicted branch
+ * costs more than to move a node.
  *
  * Invariants
  *   - a pending timer is in one list, and is not due before the tick that it is filed under, the
@@ -73,6 +73,7 @@ enum {
     WORDS = LISTS / 64 + 1,
     FAR_BYTES = 1 << 20,  /* with nodes of more bytes all stripes are used above level 1, */
     NEAR_BYTES = 1 << 22, /* and with more than this on level 1 */
+    TRUST = 14,           /* is reached if about 78 of 100 restarts are to later */
     PORTION = 16,         /* nodes moved down from a slot in one advance, at least */
     AHEAD = 2,            /* ticks before its own a slot's first nodes are fetched */
     ALIGN = 64,
@@ -123,7 +124,9 @@ struct linked_wheel {
     uint32_t stride_shift;   /* a node's stride is an odd number times 2^stride_shift; */
     uint32_t stride_inverse; /* that number times this is 1 modulo 2^32 */
 #endif
-    uint32_t stripes[2]; /* the last stripe in use on level 1, and elsewhere */
+    uint32_t stripes[2];  /* the last stripe in use on level 1, and elsewhere */
+    uint32_t trust;       /* 1 more by each restart to later, a quarter less by any other */
+    uint32_t trust_least; /* from here on a restart to later only sets `due` */
     uint32_t capacity;
     const struct tl_allocator *allocator;
     struct tl_counters counters;
@@ -375,8 +378,7 @@ static NEVER_INLINE enum tl_status start_late(struct linked_wheel *wheel, ref ti
     return note_work(wheel, FAR, wheel->clock);
 }
 
-static NEVER_INLINE enum tl_status start_earlier(struct linked_wheel *wheel, ref timer,
-                                                 uint64_t deadline)
+static NEVER_INLINE enum tl_status refile(struct linked_wheel *wheel, ref timer, uint64_t deadline)
 {
     unlink_timer(wheel, timer);
     return file(wheel, timer, deadline);
@@ -396,7 +398,14 @@ static enum tl_status wheel_start(void *self, uint32_t id, uint64_t deadline)
         return file(wheel, timer, deadline);
     }
     TL_COUNT(wheel, compares, 1);
-    return deadline < node->filed ? start_earlier(wheel, timer, deadline) : TL_OK;
+    /* One branch, and only for a restart that is as usual. */
+    uint32_t later = deadline >= node->filed;
+    if (later & (wheel->trust >= wheel->trust_least)) {
+        wheel->trust++;
+        return TL_OK;
+    }
+    wheel->trust = later ? wheel->trust + 1 : wheel->trust - wheel->trust / 4;
+    return refile(wheel, timer, deadline);
 }
 
 static enum tl_status wheel_stop(void *self, uint32_t id)
@@ -673,6 +682,7 @@ static enum tl_status wheel_reserve(void *self, uint32_t capacity)
     size_t node_bytes = capacity * sizeof(struct node);
     wheel->stripes[NEAR] = TUNED && node_bytes > NEAR_BYTES ? STRIPES - 1 : 0;
     wheel->stripes[FAR] = TUNED && node_bytes > FAR_BYTES ? STRIPES - 1 : 0;
+    wheel->trust_least = wheel->stripes[FAR] == 0 ? TRUST : 0;
     note_stride(wheel);
     for (uint32_t i = 0; fresh && i < HEADS; i++) {
         clear(wheel, head_at(wheel, i));
@@ -697,6 +707,7 @@ static enum tl_status wheel_create(const struct tl_config *config, void **self)
 {
     struct linked_wheel empty = {.clock = config->now,
                                  .work_at = {TL_NEVER, TL_NEVER},
+                                 .trust = TRUST,
                                  .step = 1,
                                  .allocator = config->allocator};
     for (uint32_t bit = 0; bit < 64; bit++) {

@@ -132,6 +132,10 @@ static void hold_to_operations(const struct tl_algo *algo, const char *options, 
                                             strstr(options, "restart=move") == NULL)};
     uint64_t budget = (algo->capabilities & TL_CAP_BUDGET) != 0 ? 2 : TL_NO_BUDGET;
     look(&shown);
+    /* A restart to later comes first, because linked-wheel is late only where most are. */
+    (void)stand_try_start(&s, 0, s.clock + 1);
+    (void)stand_try_start(&s, 0, s.clock + 2);
+    look(&shown);
     for (unsigned step = 0; step < steps; step++) {
         uint32_t id = (uint32_t)stand_draw(&s, TIMERS);
         uint64_t what = stand_draw(&s, 10);
