@@ -270,7 +270,7 @@ static void print_suites(const char *standard)
                          frozen->n, frozen->warm_ticks, frozen->checksum);
         }
         for (size_t f = 0; (form = form_at(f)) != NULL; f++) {
-            if (suite_takes(suite, &form->setting)) {
+            if (suite_has_axis(suite, form->setting.axis)) {
                 (void)printf("  form      %s:%s%s: %s\n", axis_word(form->setting.axis), form->word,
                              suite_is_plain(suite, &form->setting) ? " (plain)" : "", form->what);
             }
@@ -480,8 +480,7 @@ static int measure(struct arguments *arguments, json_t *context)
         run_rows(arguments, context);
         written = report_results(arguments, &folder, context);
     }
-    uint64_t failures = suite_failures();
-    suite_end();
+    uint64_t failures = suite_end();
     outfolder_close(&folder);
     if (selected == 0) {
         standard_files_tell("timerlab-bench: no row is selected; --benchmark_list_tests lists "

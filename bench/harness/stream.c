@@ -471,16 +471,6 @@ struct stream_source *stream_source_new(const struct stream *stream)
 
 /* --- streams --------------------------------------------------------------------------------- */
 
-static void shuffle_starts(struct workload_start *starts, uint32_t n, uint64_t *state)
-{
-    for (uint32_t i = n; i > 1; i--) {
-        uint32_t j = workload_random_below(state, i);
-        uint32_t swapped = starts[i - 1].id;
-        starts[i - 1].id = starts[j].id;
-        starts[j].id = swapped;
-    }
-}
-
 /* Make the starts at tick 0: of a fill all timers, with whole delays; of a steady state the rests
  * of delays, in any order. */
 static void make_initial(struct stream *stream)
@@ -494,7 +484,7 @@ static void make_initial(struct stream *stream)
         stream->initial[i].id = key->order == STREAM_BACKWARD ? n - 1 - i : i;
     }
     if (key->order != STREAM_FORWARD && key->order != STREAM_BACKWARD) {
-        shuffle_starts(stream->initial, n, &state);
+        workload_shuffle(stream->initial, sizeof *stream->initial, n, &state);
     }
     for (uint32_t i = 0; i < n; i++) {
         stream->initial[i].id *= key->timers != STREAM_TIMER ? CONNECTION_TIMERS : 1;
@@ -503,24 +493,18 @@ static void make_initial(struct stream *stream)
     }
 }
 
-/* Puts the expiries in order of tick, by counting. */
+static uint32_t tick_of(const void *expiry)
+{
+    return ((const struct workload_expiry *)expiry)->tick;
+}
+
 static void sort_expiries(struct stream_part *part)
 {
-    size_t span = part->to_tick - part->from_tick;
-    size_t *first = memory_new(span + 2, sizeof *first);
     struct workload_expiry *sorted = memory_new(part->expiry_count + 1, sizeof *sorted);
-    for (size_t i = 0; i < part->expiry_count; i++) {
-        first[part->expiries[i].tick - part->from_tick + 1]++;
-    }
-    for (size_t tick = 0; tick < span; tick++) {
-        first[tick + 1] += first[tick];
-    }
-    for (size_t i = 0; i < part->expiry_count; i++) {
-        sorted[first[part->expiries[i].tick - part->from_tick]++] = part->expiries[i];
-    }
+    workload_sort(part->expiries, sizeof *sorted, part->expiry_count, part->from_tick,
+                  part->to_tick, tick_of, sorted);
     free(part->expiries);
     part->expiries = sorted;
-    free(first);
 }
 
 /* Sum up the expiries until the part's end, and count the pending timers. */

@@ -40,7 +40,7 @@ static struct shape plain_of(const struct suite *suite)
     return shape;
 }
 
-static bool has_axis(const struct suite *suite, enum suite_axis axis)
+bool suite_has_axis(const struct suite *suite, enum suite_axis axis)
 {
     return (suite->axes >> axis & 1) != 0;
 }
@@ -67,11 +67,6 @@ bool suite_is_of(const struct suite *suite, const char *standard)
     return strcmp(suite->standard, standard) == 0;
 }
 
-bool suite_takes(const struct suite *suite, const struct setting *setting)
-{
-    return has_axis(suite, setting->axis);
-}
-
 bool suite_is_plain(const struct suite *suite, const struct setting *setting)
 {
     return plain_of(suite).at[setting->axis] == setting->value;
@@ -85,17 +80,14 @@ static struct bench_row *rows;
 static bool keeps; /* fixtures that are warm, from round to round */
 static uint64_t kept_bytes;
 static size_t row_count;
-static size_t row_room;
 static const struct suite_selection *chosen;
 static struct suite_subject floor_subjects[FLOOR_SUBJECTS];
 static size_t floor_subject_count;
 static uint64_t failures;
-static uint64_t min_time_ns;
-static double patience_s;
 
 uint64_t suite_min_time_ns(void)
 {
-    return min_time_ns;
+    return (uint64_t)(chosen->min_time_s * 1e9);
 }
 
 bool suite_keeps(void)
@@ -160,7 +152,7 @@ bool still_patient(struct fixture *fixture)
     }
     fixture->row->given_up = true;
     return leave_out(fixture, "preparing it lasts longer than %g s; --patience=S waits longer",
-                     patience_s);
+                     chosen->patience_s);
 }
 
 void on_fire(void *ctx, uint32_t id, uint64_t now)
@@ -352,7 +344,7 @@ struct tl_records fixture_records(const struct fixture *fixture, void *base)
 static bool make_fixture(struct fixture *fixture, struct bench_row *row)
 {
     if (fixture->warm) {
-        fixture->patience_end_ns = cpu_now_ns() + (uint64_t)(patience_s * 1e9);
+        fixture->patience_end_ns = cpu_now_ns() + (uint64_t)(chosen->patience_s * 1e9);
         return row->suite->plan(fixture);
     }
     *fixture = (struct fixture){
@@ -367,7 +359,7 @@ static bool make_fixture(struct fixture *fixture, struct bench_row *row)
         return false;
     }
     /* The operations are made once for all: that is not the structure's time. */
-    fixture->patience_end_ns = cpu_now_ns() + (uint64_t)(patience_s * 1e9);
+    fixture->patience_end_ns = cpu_now_ns() + (uint64_t)(chosen->patience_s * 1e9);
     read_promises(fixture, fixture->options);
     if (!make_records(fixture)) {
         return false;
@@ -470,7 +462,7 @@ static bool run_in_child(void *ctx, void *result, struct error *error)
     struct apart *apart = result;
     (void)error;
     (void)hardware_counters_open(); /* of this process */
-    child_phase(child_hook_seconds() + patience_s, "while it was measured");
+    child_phase(child_hook_seconds() + chosen->patience_s, "while it was measured");
     apart->right = run_here(&apart->fixture, row, &apart->measured);
     if (apart->fixture.warm) {
         end_fixture(&apart->fixture);
@@ -659,27 +651,17 @@ static bool is_settled(struct bench_row **group, size_t count)
     return true;
 }
 
-static void shuffle(struct bench_row **group, size_t count)
-{
-    static uint64_t state = 1;
-    for (size_t i = count; i > 1; i--) {
-        size_t j = workload_random_below(&state, (uint32_t)i);
-        struct bench_row *swapped = group[i - 1];
-        group[i - 1] = group[j];
-        group[j] = swapped;
-    }
-}
-
 static void measure_group(struct bench_row **group, size_t count, uint64_t least, uint64_t most,
                           double until_s)
 {
+    static uint64_t state = 1;
     for (uint64_t round = 0; round < most; round++) {
         bool late = until_s > 0 && seconds_now() > until_s;
         if ((round >= least && (late || is_settled(group, count))) ||
             (round >= JUDGE_RUNS_MIN && late)) {
             break;
         }
-        shuffle(group, count);
+        workload_shuffle((void *)group, sizeof *group, (uint32_t)count, &state);
         for (size_t i = 0; i < count; i++) {
             struct bench_measured measured = {0};
             if (group[i]->error[0] == '\0') {
@@ -731,7 +713,7 @@ static void write_form(const struct suite *suite, const struct shape *shape, cha
     form[0] = '\0';
     for (int axis = 1; axis < AXES && used < form_bytes; axis++) {
         struct setting setting = {(enum suite_axis)axis, shape->at[axis]};
-        if (has_axis(suite, setting.axis) &&
+        if (suite_has_axis(suite, setting.axis) &&
             (is_always_named(setting.axis) || shape->at[axis] != plain.at[axis])) {
             char value[32];
             int length = snprintf(form + used, form_bytes - used, "/%s:%s", axis_word(setting.axis),
@@ -842,9 +824,9 @@ static void set_axis(struct shape *shape, const struct setting *setting)
     }
 }
 
-static bool is_given(const struct suite_selection *selection, enum suite_axis axis)
+static bool is_given(enum suite_axis axis)
 {
-    const struct setting *setting = selection->settings;
+    const struct setting *setting = chosen->settings;
     while (setting->axis != AXIS_NONE && setting->axis != axis) {
         setting++;
     }
@@ -853,21 +835,19 @@ static bool is_given(const struct suite_selection *selection, enum suite_axis ax
 
 /* All forms of a row that are selected. `subject` is NULL where the machine is measured. */
 static void register_forms(const struct suite *suite, const struct suite_subject *subject,
-                           uint32_t n, const struct shape *shape,
-                           const struct suite_selection *selection)
+                           uint32_t n, const struct shape *shape)
 {
     bool has_nameless = true;
     const struct form *form = NULL;
     for (size_t i = 0; (form = form_at(i)) != NULL; i++) {
         const struct setting *setting = &form->setting;
-        if (!has_axis(suite, setting->axis) || is_given(selection, setting->axis)) {
+        if (!suite_has_axis(suite, setting->axis) || is_given(setting->axis)) {
             continue;
         }
         bool always = is_always_named(setting->axis);
         bool listed = (suite->flags_only >> setting->axis & 1) == 0;
         has_nameless = has_nameless && !always;
-        if (always ||
-            (selection->variants && listed && shape->at[setting->axis] != setting->value)) {
+        if (always || (chosen->variants && listed && shape->at[setting->axis] != setting->value)) {
             struct shape other = *shape;
             set_axis(&other, setting);
             register_row(suite, subject, n, &other);
@@ -883,7 +863,7 @@ static bool shape_of(const struct suite *suite, const struct setting *setting, s
 {
     *shape = plain_of(suite);
     for (; setting->axis != AXIS_NONE; setting++) {
-        if (!has_axis(suite, setting->axis)) {
+        if (!suite_has_axis(suite, setting->axis)) {
             return false;
         }
         set_axis(shape, setting);
@@ -891,75 +871,64 @@ static bool shape_of(const struct suite *suite, const struct setting *setting, s
     return true;
 }
 
-static void register_size(const struct suite *suite, uint32_t size, const struct shape *shape,
-                          const struct suite_selection *selection)
+static void register_size(const struct suite *suite, uint32_t size, const struct shape *shape)
 {
     if (suite->plan == NULL) {
-        register_forms(suite, NULL, size, shape, selection);
+        register_forms(suite, NULL, size, shape);
         return;
     }
     for (size_t i = 0; suite->has_floor && i < floor_subject_count; i++) {
         register_row(suite, &floor_subjects[i], size, shape);
     }
-    for (size_t i = 0; i < selection->subject_count; i++) {
-        const struct suite_subject *subject = &selection->subjects[i];
+    for (size_t i = 0; i < chosen->subject_count; i++) {
+        const struct suite_subject *subject = &chosen->subjects[i];
         if ((subject->algo->capabilities & suite->needs) == suite->needs) {
-            register_forms(suite, subject, size, shape, selection);
+            register_forms(suite, subject, size, shape);
         }
     }
 }
 
-static bool is_selected(const struct suite_selection *selection, uint32_t size)
+static bool is_selected(uint32_t size)
 {
     size_t i = 0;
-    while (i < selection->size_count && selection->sizes[i] != size) {
+    while (i < chosen->size_count && chosen->sizes[i] != size) {
         i++;
     }
-    return i < selection->size_count || selection->size_count == 0;
+    return i < chosen->size_count || chosen->size_count == 0;
 }
 
-static void tell_checksum(const struct suite *suite, const struct frozen *frozen)
+/* Add a fact about a suite to the context, for readers of the results. */
+__attribute__((format(printf, 2, 3))) static void tell(const char *value, const char *format, ...)
 {
-    char key[96];
-    char value[32];
-    (void)snprintf(key, sizeof key, "checksum of %s/n:%" PRIu32, suite->text.name, frozen->n);
-    (void)snprintf(value, sizeof value, "%016" PRIx64, frozen->checksum);
+    va_list arguments;
+    va_start(arguments, format);
+    char *key = memory_format_list(format, arguments);
+    va_end(arguments);
     (void)json_object_set_new(chosen->context, key, json_string(value));
+    free(key);
 }
 
-static void register_suite(const struct suite *suite, const struct suite_selection *selection)
+static void register_suite(const struct suite *suite)
 {
     struct shape shape;
-    if (!suite_is_of(suite, selection->standard) || !shape_of(suite, selection->settings, &shape)) {
+    if (!shape_of(suite, chosen->settings, &shape)) {
         return;
     }
     if (suite->frozen != NULL) {
         for (const struct frozen *frozen = suite->frozen; frozen->n != 0; frozen++) {
-            if (is_selected(selection, frozen->n)) {
-                tell_checksum(suite, frozen);
-                register_size(suite, frozen->n, &shape, selection);
+            if (is_selected(frozen->n)) {
+                char checksum[32];
+                (void)snprintf(checksum, sizeof checksum, "%016" PRIx64, frozen->checksum);
+                tell(checksum, "checksum of %s/n:%" PRIu32, suite->text.name, frozen->n);
+                register_size(suite, frozen->n, &shape);
             }
         }
     } else if (suite->fixed_n != 0) {
-        register_size(suite, suite->fixed_n, &shape, selection);
+        register_size(suite, suite->fixed_n, &shape);
     } else {
-        for (size_t i = 0; i < selection->size_count; i++) {
-            register_size(suite, selection->sizes[i], &shape, selection);
+        for (size_t i = 0; i < chosen->size_count; i++) {
+            register_size(suite, chosen->sizes[i], &shape);
         }
-    }
-}
-
-/* Add to the context which limit rows belong to a suite, for readers of the results. */
-static void tell_limits(const struct suite *suite)
-{
-    char key[96];
-    if (suite->limit != NULL) {
-        (void)snprintf(key, sizeof key, "limit of %s", suite->text.name);
-        (void)json_object_set_new(chosen->context, key, json_string(suite->limit));
-    }
-    if (suite->limit_record != NULL) {
-        (void)snprintf(key, sizeof key, "limit of %s/%s", suite->text.name, axis_word(AXIS_RECORD));
-        (void)json_object_set_new(chosen->context, key, json_string(suite->limit_record));
     }
 }
 
@@ -977,9 +946,7 @@ static void make_floor_subjects(void)
 size_t suite_register(const struct suite_selection *selection)
 {
     chosen = selection;
-    min_time_ns = (uint64_t)(selection->min_time_s * 1e9);
-    patience_s = selection->patience_s;
-    if (min_time_ns == 0) {
+    if (suite_min_time_ns() == 0) {
         workload_shorten();
     }
     make_floor_subjects();
@@ -989,27 +956,28 @@ size_t suite_register(const struct suite_selection *selection)
         suites++;
     }
     size_t sizes = selection->size_count > FROZEN_MAX ? selection->size_count : FROZEN_MAX;
-    row_room = suites * sizes * (selection->subject_count * (1 + FORMS_MAX) + floor_subject_count);
-    rows = memory_new(row_room, sizeof *rows);
+    size_t forms = selection->subject_count * (1 + FORMS_MAX) + floor_subject_count;
+    rows = memory_new(suites * sizes * forms, sizeof *rows);
     for (size_t i = 0; (suite = suite_at(selection->suites, i)) != NULL; i++) {
         bool plays_recording = plain_of(suite).at[AXIS_DELAYS] == DELAYS_RECORDED;
         if (plays_recording && stream_recording() == NULL && !selection->named) {
             continue;
         }
-        if (suite_is_of(suite, selection->standard)) {
-            tell_limits(suite);
+        if (!suite_is_of(suite, selection->standard)) {
+            continue;
         }
-        register_suite(suite, selection);
+        if (suite->limit != NULL) {
+            tell(suite->limit, "limit of %s", suite->text.name);
+        }
+        if (suite->limit_record != NULL) {
+            tell(suite->limit_record, "limit of %s/%s", suite->text.name, axis_word(AXIS_RECORD));
+        }
+        register_suite(suite);
     }
     return row_count;
 }
 
-uint64_t suite_failures(void)
-{
-    return failures;
-}
-
-void suite_end(void)
+uint64_t suite_end(void)
 {
     progress_end(&progress);
     for (size_t i = 0; i < row_count; i++) {
@@ -1023,4 +991,5 @@ void suite_end(void)
     rows = NULL;
     row_count = 0;
     cache_forget();
+    return failures;
 }

@@ -235,8 +235,8 @@ const struct suite *suite_at(const struct suite *const *tables, size_t index);
 /* Whether a suite is among those of a frozen one, or, where that is NULL, of none. */
 bool suite_is_of(const struct suite *suite, const char *standard);
 
-/* Whether a suite has rows with this setting; and whether its plain row is one. */
-bool suite_takes(const struct suite *suite, const struct setting *setting);
+/* Whether the rows of a suite may differ on an axis; and whether its plain row has a setting. */
+bool suite_has_axis(const struct suite *suite, enum suite_axis axis);
 bool suite_is_plain(const struct suite *suite, const struct setting *setting);
 
 /* The rows to register. */
@@ -273,11 +273,9 @@ void suite_measure(uint64_t least, uint64_t most, double seconds);
 /* Append a row of bench_kind for each row that was run, with its repetitions as samples. */
 void suite_results(struct results *results);
 
-/* Return the number of runs that ended because a structure failed or fired wrongly. Omitted rows,
- * which would take too long or lack a library, do not count. */
-uint64_t suite_failures(void);
-
-/* Frees everything that was registered. */
-void suite_end(void);
+/* Free everything that was registered. Return the number of runs that ended because a structure
+ * failed or fired wrongly. Omitted rows, which would take too long or lack a library, do not
+ * count. */
+uint64_t suite_end(void);
 
 #endif

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+enum { SHUFFLED_BYTES_MAX = 16 };
+
 #define SEED UINT64_C(0x7469636B6C697374)
 
 /* Steele, Lea and Flood's SplitMix64: small, fast, and every seed is a good one. */
@@ -118,42 +120,47 @@ uint64_t workload_rounds(uint64_t operations)
     return operations < batch_operations ? (batch_operations + operations - 1) / operations : 1;
 }
 
-static void shuffle(uint32_t *ids, uint32_t n, uint64_t *state)
+void workload_shuffle(void *items, size_t bytes, uint32_t count, uint64_t *state)
 {
-    for (uint32_t i = 0; i < n; i++) {
-        ids[i] = i;
-    }
-    for (uint32_t i = n; i > 1; i--) {
+    unsigned char *at = items;
+    unsigned char swapped[SHUFFLED_BYTES_MAX];
+    for (uint32_t i = count; i > 1; i--) {
         uint32_t j = workload_random_below(state, i);
-        uint32_t swapped = ids[i - 1];
-        ids[i - 1] = ids[j];
-        ids[j] = swapped;
+        memcpy(swapped, at + (i - 1) * bytes, bytes);
+        memcpy(at + (i - 1) * bytes, at + j * bytes, bytes);
+        memcpy(at + j * bytes, swapped, bytes);
     }
 }
 
-/* Puts starts in order of delay, by counting; equal delays stay as they are. */
-static void sort_starts(const struct workload *workload, struct workload_start *sorted)
+void workload_sort(const void *items, size_t bytes, size_t count, uint32_t from, uint32_t to,
+                   uint32_t (*tick)(const void *item), void *sorted)
 {
-    uint32_t *first = memory_new(workload->span_ticks + 2, sizeof *first);
-    for (uint32_t i = 0; i < workload->n; i++) {
-        first[workload->starts[i].delay_ticks + 1]++;
+    const unsigned char *at = items;
+    size_t *first = memory_new((size_t)to - from + 2, sizeof *first);
+    for (size_t i = 0; i < count; i++) {
+        first[tick(at + i * bytes) - from + 1]++;
     }
-    for (uint32_t tick = 0; tick < workload->span_ticks; tick++) {
-        first[tick + 1] += first[tick];
+    for (size_t k = 0; k < to - from; k++) {
+        first[k + 1] += first[k];
     }
-    for (uint32_t i = 0; i < workload->n; i++) {
-        sorted[first[workload->starts[i].delay_ticks]++] = workload->starts[i];
+    for (size_t i = 0; i < count; i++) {
+        size_t place = first[tick(at + i * bytes) - from]++;
+        memcpy((unsigned char *)sorted + place * bytes, at + i * bytes, bytes);
     }
     free(first);
 }
 
-static void reverse(struct workload_start *starts, uint32_t n)
+static void draw_order(uint32_t *ids, uint32_t n, uint64_t *state)
 {
-    for (uint32_t i = 0; i < n / 2; i++) {
-        struct workload_start swapped = starts[i];
-        starts[i] = starts[n - 1 - i];
-        starts[n - 1 - i] = swapped;
+    for (uint32_t i = 0; i < n; i++) {
+        ids[i] = i;
     }
+    workload_shuffle(ids, sizeof *ids, n, state);
+}
+
+static uint32_t delay_of(const void *start)
+{
+    return ((const struct workload_start *)start)->delay_ticks;
 }
 
 static uint32_t draw_delay(const struct workload_key *key, uint64_t *state)
@@ -190,24 +197,23 @@ static void make_starts(struct workload *workload, struct workload_start *sorted
 {
     const struct workload_key *key = &workload->key;
     uint64_t state = workload_seed(workload->n);
-    shuffle(workload->order, workload->n, &state);
+    draw_order(workload->order, workload->n, &state);
     for (uint32_t i = 0; i < workload->n; i++) {
         struct workload_start *start = &workload->starts[i];
         start->id = workload->order[i];
         start->delay_ticks = draw_delay(key, &state);
         workload->delays[start->id] = start->delay_ticks;
     }
-    shuffle(workload->stops, workload->n, &state);
+    draw_order(workload->stops, workload->n, &state);
     for (uint32_t i = 0; i < workload->cancelled; i++) {
         is_cancelled[workload->stops[i]] = true;
     }
-    sort_starts(workload, sorted);
+    workload_sort(workload->starts, sizeof *sorted, workload->n, 0, workload->span_ticks, delay_of,
+                  sorted);
     make_expiries(workload, sorted, is_cancelled);
-    if (key->arrival == ARRIVAL_SORTED || key->arrival == ARRIVAL_REVERSE) {
-        memcpy(workload->starts, sorted, workload->n * sizeof *sorted);
-    }
-    if (key->arrival == ARRIVAL_REVERSE) {
-        reverse(workload->starts, workload->n);
+    bool ordered = key->arrival == ARRIVAL_SORTED || key->arrival == ARRIVAL_REVERSE;
+    for (uint32_t i = 0; i < workload->n && ordered; i++) {
+        workload->starts[i] = sorted[key->arrival == ARRIVAL_SORTED ? i : workload->n - 1 - i];
     }
 }
 
@@ -281,7 +287,7 @@ uint32_t workload_restart_rounds(struct workload *workload, uint32_t first, uint
     for (uint32_t round = 0; round < count; round++) {
         struct workload_restart *restarts = workload->restarts + (size_t)round * n;
         uint64_t state = workload_seed((uint64_t)(first + round + 1) << 32 ^ n);
-        shuffle(workload->order, n, &state);
+        draw_order(workload->order, n, &state);
         earliest = UINT32_MAX;
         for (uint32_t i = 0; i < n; i++) {
             struct workload_restart *restart = &restarts[i];

@@ -118,6 +118,14 @@ uint64_t workload_seed(uint64_t what);
 /* The next number of the sequence: uniform over 0..bound-1 but for a bias below bound/2^32. */
 uint32_t workload_random_below(uint64_t *state, uint32_t bound);
 
+/* Put elements of at most 16 bytes into random order. */
+void workload_shuffle(void *items, size_t bytes, uint32_t count, uint64_t *state);
+
+/* Write elements to `sorted` in order of their ticks, which are between `from` and `to`; those of one
+ * tick keep their order. */
+void workload_sort(const void *items, size_t bytes, size_t count, uint32_t from, uint32_t to,
+                   uint32_t (*tick)(const void *item), void *sorted);
+
 /* One timer's share of a checksum that does not depend on order. */
 static inline uint64_t workload_mix(uint32_t id, uint64_t tick)
 {

@@ -31,10 +31,9 @@ static uint32_t *random_order(uint32_t n, uint64_t what)
     uint32_t *order = memory_new(n, sizeof *order);
     uint64_t state = workload_seed(what);
     for (uint32_t i = 0; i < n; i++) {
-        uint32_t j = workload_random_below(&state, i + 1);
-        order[i] = order[j];
-        order[j] = i;
+        order[i] = i;
     }
+    workload_shuffle(order, sizeof *order, n, &state);
     return order;
 }
 
