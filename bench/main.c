@@ -9,7 +9,6 @@
 #include "context.h"
 #include "memory.h"
 #include "plug_in.h"
-#include "recording.h"
 #include "standard_files.h"
 #include "stretch.h"
 #include "suites.h"

@@ -4,6 +4,8 @@
 #ifndef BENCH_SUITES_H
 #define BENCH_SUITES_H
 
+#include "error.h"
+#include "stream.h"
 #include "suite.h"
 
 extern const struct suite suites_operations[], suites_streams[], suites_durable[];
@@ -26,6 +28,11 @@ bool streams_plan(struct fixture *fixture);
  * it again. */
 bool streams_measure_steady(struct fixture *fixture, struct bench_measured *out);
 bool streams_measure_fill(struct fixture *fixture, struct bench_measured *out);
+
+/* Read the trace at `path` for streams; its ticks and delays must be below 2^30. Return false with
+ * `error` set. */
+bool recording_read(const char *path, struct stream_recording *recording, struct error *error);
+void recording_free(struct stream_recording *recording);
 
 /* Write where durable structures have their files, and whether that is a disk. */
 void durable_describe_files(char *text, size_t text_bytes);

@@ -393,27 +393,21 @@ static bool load_all(const struct compare_arguments *arguments, struct loaded *l
 
 /* --- structures ------------------------------------------------------------------------------ */
 
-/* Takes the lists of -a apart at their commas; the caller frees *structures. */
+/* Take the lists of -a apart at their commas; the caller frees *structures. */
 static bool parse_structures(const struct word_list *lists, struct compare_structure **structures,
                              size_t *count, struct error *error)
 {
-    for (size_t i = 0; i < lists->count; i++) {
-        const char *from = lists->items[i];
-        for (;;) {
-            char text[512];
-            size_t length = strcspn(from, ",");
-            (void)snprintf(text, sizeof text, "%.*s", (int)length, from);
+    bool good = true;
+    for (size_t i = 0; good && i < lists->count; i++) {
+        char *copy = memory_copy(lists->items[i]);
+        char *rest = copy;
+        for (char *text = strsep(&rest, ","); good && text != NULL; text = strsep(&rest, ",")) {
             *structures = memory_resize(*structures, *count + 1, sizeof **structures);
-            if (!compare_structure_parse(&(*structures)[(*count)++], text, error)) {
-                return false;
-            }
-            if (from[length] == '\0') {
-                break;
-            }
-            from += length + 1;
+            good = compare_structure_parse(&(*structures)[(*count)++], text, error);
         }
+        free(copy);
     }
-    return true;
+    return good;
 }
 
 /* --- what CI wants to know ------------------------------------------------------------------- */

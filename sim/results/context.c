@@ -11,29 +11,18 @@
 #include <time.h>
 #include <unistd.h>
 
-/* The first line of a file, without its end; "" if it cannot be read. */
-static void read_line(const char *path, char *text, size_t text_bytes)
+/* Read the first line of a file that begins with `key`: the value after its colon, or, without a key,
+ * the line. `otherwise` if there is none. */
+static void read_line(const char *path, const char *key, const char *otherwise, char *text,
+                      size_t text_bytes)
 {
-    text[0] = '\0';
-    FILE *file = memory_unless_short(fopen(path, "r"));
-    if (file != NULL) {
-        if (fgets(text, (int)text_bytes, file) == NULL) {
-            text[0] = '\0';
-        }
-        text[strcspn(text, "\n")] = '\0';
-        (void)fclose(file);
-    }
-}
-
-static void read_cpu(char *text, size_t text_bytes)
-{
-    (void)snprintf(text, text_bytes, "unknown");
-    FILE *file = memory_unless_short(fopen("/proc/cpuinfo", "r"));
     char line[512];
+    FILE *file = memory_unless_short(fopen(path, "r"));
+    (void)snprintf(text, text_bytes, "%s", otherwise);
     while (file != NULL && fgets(line, sizeof line, file) != NULL) {
-        if (strncmp(line, "model name", 10) == 0 && strchr(line, ':') != NULL) {
-            const char *value = strchr(line, ':') + 1;
-            value += strspn(value, " \t");
+        const char *colon = key[0] != '\0' ? strchr(line, ':') : NULL;
+        if (strncmp(line, key, strlen(key)) == 0 && (colon != NULL || key[0] == '\0')) {
+            const char *value = colon != NULL ? colon + 1 + strspn(colon + 1, " \t") : line;
             (void)snprintf(text, text_bytes, "%.*s", (int)strcspn(value, "\n"), value);
             break;
         }
@@ -62,9 +51,11 @@ json_t *context_json(int argc, char *const *argv)
     struct utsname system;
     time_t now = time(NULL);
     struct tm utc;
-    read_cpu(cpu, sizeof cpu);
-    read_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", governor, sizeof governor);
-    read_line("/sys/kernel/mm/transparent_hugepage/enabled", huge_pages, sizeof huge_pages);
+    read_line("/proc/cpuinfo", "model name", "unknown", cpu, sizeof cpu);
+    read_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "", "none", governor,
+              sizeof governor);
+    read_line("/sys/kernel/mm/transparent_hugepage/enabled", "", "none", huge_pages,
+              sizeof huge_pages);
     (void)strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
     if (uname(&system) == 0) {
         (void)snprintf(kernel, sizeof kernel, "%s %s %s", system.sysname, system.release,
@@ -72,13 +63,12 @@ json_t *context_json(int argc, char *const *argv)
     } else {
         (void)snprintf(kernel, sizeof kernel, "unknown");
     }
-    return json_pack(
-        "{s:s, s:s, s:s, s:s, s:s, s:s, s:i, s:s, s:s, s:s, s:f, s:o, s:s}", "version",
-        BUILD_VERSION, "commit", BUILD_COMMIT, "compiler", BUILD_COMPILER, "flags", BUILD_FLAGS,
-        "build_type", BUILD_TYPE, "cpu", cpu, "cpus", (int)sysconf(_SC_NPROCESSORS_ONLN), "kernel",
-        kernel, "governor", governor[0] != '\0' ? governor : "none", "huge_pages",
-        huge_pages[0] != '\0' ? huge_pages : "none", "clock_overhead_ns", clock_overhead_ns(),
-        "command_line", context_command_line(argc, argv), "date", date);
+    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:i, s:s, s:s, s:s, s:f, s:o, s:s}", "version",
+                     BUILD_VERSION, "commit", BUILD_COMMIT, "compiler", BUILD_COMPILER, "flags",
+                     BUILD_FLAGS, "build_type", BUILD_TYPE, "cpu", cpu, "cpus",
+                     (int)sysconf(_SC_NPROCESSORS_ONLN), "kernel", kernel, "governor", governor,
+                     "huge_pages", huge_pages, "clock_overhead_ns", clock_overhead_ns(),
+                     "command_line", context_command_line(argc, argv), "date", date);
 }
 
 const json_t *context_trace(const json_t *context, const char *name)

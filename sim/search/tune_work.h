@@ -1,6 +1,6 @@
 /*
- * tune_work.h: a search under way, for this room's own files. tune.c has the stages, tune_search.c
- * the variants to try, tune_candidates.c their measurement, tune_choice.c the choice.
+ * tune_work.h: a search under way, for this room's own files. tune.c has the stages and the
+ * choice, tune_search.c the variants to try, tune_candidates.c their measurement.
  */
 #ifndef SIM_TUNE_WORK_H
 #define SIM_TUNE_WORK_H
@@ -24,13 +24,6 @@ struct tuner {
 /* The time since the search began, and until its budget ends. */
 double tuner_seconds(const struct tuner *tuner);
 double tuner_seconds_left(const struct tuner *tuner);
-
-/* The time of `runs` runs of `structures`, with the check. Each run is timed twice, once with a
- * clock around every operation, for the longest pauses. */
-double tuner_expected_seconds(const struct tuner *tuner, size_t structures, unsigned runs);
-
-/* Replay the whole trace from now on, if the time left suffices for these runs with it. */
-void tuner_take_what_fits(struct tuner *tuner, size_t structures, unsigned runs);
 
 /* Report the stage to the caller. */
 void tuner_report(const struct tuner *tuner, const char *stage);
@@ -69,15 +62,5 @@ size_t tuner_least_work_of_each(const struct tuner *tuner, size_t *indices);
 
 /* Replay the best in other loops, and keep the one with the fewest wakeups. */
 bool tuner_try_loops(struct tuner *tuner, struct error *error);
-
-/* --- the choice ------------------------------------------------------------------------------ */
-
-/* Run the fastest few side by side, for as many rounds as the time allows. Choose the fastest;
- * among equally fast ones, the cheapest. */
-bool tuner_compete(struct tuner *tuner, struct error *error);
-
-/* Choose the least work within the limits. If the search used a part of the trace, count once more
- * with all of it. */
-bool tuner_choose_by_counts(struct tuner *tuner, struct error *error);
 
 #endif

@@ -1,4 +1,6 @@
-#include "recording.h"
+/* A trace as streams want it. Where a timer is operated upon more than once in a tick, the last
+ * operation counts. */
+#include "suites.h"
 
 #include "memory.h"
 #include "trace.h"
