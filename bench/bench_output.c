@@ -1,6 +1,7 @@
 #include "bench_output.h"
 
 #include "memory.h"
+#include "statistics.h"
 #include "text_table.h"
 
 #include <math.h>
@@ -22,12 +23,25 @@ struct section {
     size_t line_count;
 };
 
+/* Whether a row is of the section, and has figures. */
+static bool is_in(const struct section *section, const struct row *row)
+{
+    return strcmp(row_text(row, BENCH_COL_OP), section->op) == 0 && row_is_ok(row);
+}
+
+static bool is_floor(const struct section *section, const struct row *row)
+{
+    return section->floor != NULL && strcmp(row_text(row, BENCH_COL_ALGO), section->floor) == 0;
+}
+
+/* Return the row with n timers of the structure that `like` has, or, if that is NULL, of the
+ * floor. */
 static const struct row *find_row(const struct section *section, const struct row *like, double n)
 {
     for (size_t i = 0; i < section->results->count; i++) {
         const struct row *row = &section->results->rows[i];
-        if (strcmp(row_text(row, BENCH_COL_OP), section->op) == 0 &&
-            row_same_structure(row, like) && row_value(row, BENCH_COL_N) == n && row_is_ok(row)) {
+        if (is_in(section, row) && row_value(row, BENCH_COL_N) == n &&
+            (like != NULL ? row_same_structure(row, like) : is_floor(section, row))) {
             return row;
         }
     }
@@ -36,18 +50,13 @@ static const struct row *find_row(const struct section *section, const struct ro
 
 static void add_size(struct section *section, double n)
 {
-    size_t at = section->size_count;
-    for (size_t i = 0; i < section->size_count; i++) {
-        if (section->sizes[i] == n) {
-            return;
-        }
+    size_t at = 0;
+    while (at < section->size_count && section->sizes[at] != n) {
+        at++;
     }
-    if (section->size_count < SIZES_MAX) {
-        section->size_count++;
-        for (; at > 0 && section->sizes[at - 1] > n; at--) {
-            section->sizes[at] = section->sizes[at - 1];
-        }
-        section->sizes[at] = n;
+    if (at == section->size_count && at < SIZES_MAX) {
+        section->sizes[section->size_count++] = n;
+        qsort(section->sizes, section->size_count, sizeof section->sizes[0], stats_ascending);
     }
 }
 
@@ -74,22 +83,12 @@ static int by_time(const void *a, const void *b)
     return more != 0 ? (more > 0) - (more < 0) : (slower > 0) - (slower < 0);
 }
 
-static bool is_floor(const struct row *row, const char *floor)
-{
-    return floor != NULL && strcmp(row_text(row, BENCH_COL_ALGO), floor) == 0;
-}
-
 static void write_heading(const struct section *section, const char *per, FILE *stream)
 {
+    const struct row *floor = find_row(section, NULL, section->sizes[section->size_count - 1]);
     (void)fprintf(stream, "%s, ns per %s", section->op, per);
-    for (size_t i = 0; i < section->results->count; i++) {
-        const struct row *row = &section->results->rows[i];
-        if (strcmp(row_text(row, BENCH_COL_OP), section->op) == 0 &&
-            is_floor(row, section->floor) &&
-            row_value(row, BENCH_COL_N) == section->sizes[section->size_count - 1] &&
-            row_is_ok(row)) {
-            (void)fprintf(stream, " (the loop alone takes %.1f)", row_value(row, BENCH_COL_NS));
-        }
+    if (floor != NULL) {
+        (void)fprintf(stream, " (the loop alone takes %.1f)", row_value(floor, BENCH_COL_NS));
     }
     (void)fputs(":\n", stream);
 }
@@ -134,8 +133,7 @@ static void write_section(struct section *section, const char *(*per)(const char
 {
     for (size_t i = 0; i < section->results->count; i++) {
         const struct row *row = &section->results->rows[i];
-        if (strcmp(row_text(row, BENCH_COL_OP), section->op) == 0 && row_is_ok(row) &&
-            !is_floor(row, section->floor)) {
+        if (is_in(section, row) && !is_floor(section, row)) {
             add_size(section, row_value(row, BENCH_COL_N));
             add_line(section, row);
         }

@@ -505,16 +505,9 @@ static bool end_watch(struct fixture *fixture, struct watch *watch, struct bench
 
 static bool watch_steady(struct fixture *fixture, struct bench_measured *out)
 {
-    enum { RESERVES_MAX = 32 };
     const struct stream_part *part = &stream_of(fixture)->watched;
-    const size_t room[WATCHED] = {
-        [WATCHED_START] = part->piece.start_count,
-        [WATCHED_STOP] = part->piece.stop_count,
-        [WATCHED_ADVANCE] = part->piece.tick_count,
-        [WATCHED_RESERVE] = RESERVES_MAX,
-    };
     struct watch watch;
-    watch_begin(&watch, room);
+    watch_begin(&watch, part->piece.start_count, part->piece.stop_count, part->piece.tick_count);
     struct stream_place place = begin_part(fixture, part);
     if (play_watched(fixture, &place, &watch) && !verify_part(fixture, part)) {
         watch_end(&watch);
@@ -719,15 +712,10 @@ static bool drain_untimed(struct fixture *fixture, struct watch *watch)
 
 static bool watch_fill(struct fixture *fixture, struct bench_measured *out)
 {
-    enum { RESERVES_MAX = 32 };
     const struct stream *stream = stream_of(fixture);
-    const size_t room[WATCHED] = {
-        [WATCHED_START] = stream->initial_count,
-        [WATCHED_ADVANCE] = stream->timed.to_tick / stream->key.step_ticks + extra_ticks(fixture),
-        [WATCHED_RESERVE] = RESERVES_MAX,
-    };
     struct watch watch;
-    watch_begin(&watch, room);
+    watch_begin(&watch, stream->initial_count, 0,
+                stream->timed.to_tick / stream->key.step_ticks + extra_ticks(fixture));
     if (!fill_untimed(fixture, &watch) || !drain_untimed(fixture, &watch)) {
         watch_end(&watch);
         return false;

@@ -10,12 +10,15 @@ static const char *const figures[WATCHED] = {
 #undef WATCHED_FIGURE
 };
 
-void watch_begin(struct watch *watch, const size_t room[WATCHED])
+void watch_begin(struct watch *watch, size_t starts, size_t stops, size_t advances)
 {
-    *watch = (struct watch){0};
+    enum { RESERVES_MAX = 32 };
+    *watch = (struct watch){.room = {[WATCHED_START] = starts,
+                                     [WATCHED_STOP] = stops,
+                                     [WATCHED_ADVANCE] = advances,
+                                     [WATCHED_RESERVE] = RESERVES_MAX}};
     for (int kind = 0; kind < WATCHED; kind++) {
-        watch->room[kind] = room[kind];
-        watch->cycles[kind] = memory_new(room[kind] + 1, sizeof *watch->cycles[kind]);
+        watch->cycles[kind] = memory_new(watch->room[kind] + 1, sizeof *watch->cycles[kind]);
     }
 }
 

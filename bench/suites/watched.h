@@ -16,8 +16,8 @@ struct watch {
     size_t room[WATCHED];
 };
 
-/* Make room for `room` calls of each kind. */
-void watch_begin(struct watch *watch, const size_t room[WATCHED]);
+/* Make room for calls of each kind. */
+void watch_begin(struct watch *watch, size_t starts, size_t stops, size_t advances);
 
 /* Add a call that began at `begun_cycles`, if there is room for it. */
 static inline void watch_call(struct watch *watch, enum watched kind, uint64_t begun_cycles)

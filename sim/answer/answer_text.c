@@ -27,19 +27,12 @@
 /* A difference between wall time and processor time that the answer mentions. */
 #define BUSY_SHARE     0.1
 
-#define NAME_BYTES     256
-
 /* The name of a row's structure, between two marks. */
-static const char *name_of(const struct row *row, const char *code, char text[NAME_BYTES])
+static const char *name_of(const struct row *row, const char *code, char text[STRUCTURE_BYTES])
 {
-    (void)snprintf(text, NAME_BYTES, "%s%s%s", code, row_structure(row, STRUCTURE), code);
+    (void)snprintf(text, STRUCTURE_BYTES, "%s%s%s", code, row_structure(row, STRUCTURE), code);
     return text;
 }
-#define NAME                                                                                       \
-    (char[NAME_BYTES])                                                                             \
-    {                                                                                              \
-        0                                                                                          \
-    }
 
 /* --- sentences ------------------------------------------------------------------------------- */
 
@@ -61,7 +54,8 @@ static void write_names(const struct answer *answer, size_t from, size_t to, con
     size_t named = count <= TIES_NAMED ? count : TIES_NAMED;
     for (size_t i = 0; i < named; i++) {
         const char *joint = i == 0 ? "" : i + 1 == count ? " and " : ", ";
-        (void)fprintf(stream, "%s%s", joint, name_of(answer->entries[from + i].row, code, NAME));
+        (void)fprintf(stream, "%s%s", joint,
+                      name_of(answer->entries[from + i].row, code, STRUCTURE));
     }
     if (named < count) {
         (void)fprintf(stream, " and %zu more", count - named);
@@ -108,7 +102,7 @@ static void write_pick(const struct answer *answer, const char *code, FILE *stre
     const struct answer_entry *pick = &answer->entries[0];
     const char *ns = figure_text(pick->ns, FIGURE);
     size_t runs = least_runs(answer);
-    const char *name = name_of(pick->row, code, NAME);
+    const char *name = name_of(pick->row, code, STRUCTURE);
     switch (answer->certainty) {
     case ANSWER_NONE:
         break;
@@ -143,7 +137,7 @@ static void write_pick(const struct answer *answer, const char *code, FILE *stre
             write_tie(answer, "fastest", code, stream);
         }
         (void)fprintf(stream, ", but the %zu runs vary too much to exclude %s", runs,
-                      name_of(answer->not_excluded, code, NAME));
+                      name_of(answer->not_excluded, code, STRUCTURE));
         (void)fprintf(stream, " (%s ns): use a quiet machine or more runs.",
                       figure_text(row_value(answer->not_excluded, COL_NS_PER_EVENT), FIGURE));
         break;
@@ -157,7 +151,7 @@ static void write_pick(const struct answer *answer, const char *code, FILE *stre
         (void)fprintf(stream, "Take %s: the fastest of ", name);
         write_kind(answer, stream);
         (void)fprintf(stream, ", %s ns an operation; %s takes %.0f %% longer. Sure: %zu runs.", ns,
-                      name_of(answer->entries[1].row, code, NAME),
+                      name_of(answer->entries[1].row, code, STRUCTURE),
                       100 * (answer->entries[1].ns / pick->ns - 1), runs);
         break;
     }
@@ -199,7 +193,7 @@ static void write_cost(const struct answer *answer, const char *code, FILE *stre
         (void)fputs(".\n", stream);
         return;
     }
-    (void)fprintf(stream, "; %s, the slowest, %s.", name_of(last->row, code, NAME),
+    (void)fprintf(stream, "; %s, the slowest, %s.", name_of(last->row, code, STRUCTURE),
                   share_text(last->core_share, FIGURE));
     if (last->core_share - pick->core_share < ANSWER_CORE_SHARE_MIN) {
         (void)fputs(" Speed does not matter here: choose by memory, wakeups or longest pause.",
@@ -220,7 +214,7 @@ static void write_reservations(const struct answer *answer, const char *code, FI
         (void)firing_undone_words(&firing, &frame, undone);
         (void)fprintf(stream, "%s %s takes %s %s%s%s%s.\n",
                       any ? "Faster, but late or early:" : "All fire late or early; the fastest,",
-                      name_of(answer->faster_late, code, NAME),
+                      name_of(answer->faster_late, code, STRUCTURE),
                       figure_text(row_value(answer->faster_late, COL_NS_PER_EVENT), FIGURE),
                       answer->trace.by_counts ? "by the counts" : "ns",
                       undone[0] != '\0' ? " (" : "", undone, undone[0] != '\0' ? ")" : "");
@@ -309,7 +303,7 @@ void answer_write_need(const struct answer *answer, enum answer_need need, const
                        FILE *stream)
 {
     const struct row *row = answer->for_need[need];
-    (void)fprintf(stream, "%s, %s instead of %s", name_of(row, code, NAME),
+    (void)fprintf(stream, "%s, %s instead of %s", name_of(row, code, STRUCTURE),
                   need_figure(answer, need, row, FIGURE),
                   need_figure(answer, need, answer->entries[0].row, FIGURE));
 }
@@ -323,7 +317,7 @@ static void write_entries(const struct answer *answer, FILE *stream)
     int width = 9;
     bool pauses = false;
     for (size_t i = 0; i < shown; i++) {
-        int length = (int)strlen(name_of(answer->entries[i].row, "", NAME));
+        int length = (int)strlen(name_of(answer->entries[i].row, "", STRUCTURE));
         width = length > width ? length : width;
         most_ns = fmax(most_ns, answer->entries[i].ns);
         pauses = pauses || !isnan(row_value(answer->entries[i].row, COL_STALL));
@@ -336,7 +330,7 @@ static void write_entries(const struct answer *answer, FILE *stream)
         const struct row *row = answer->entries[i].row;
         int bar = (int)lround(BAR_WIDTH * answer->entries[i].ns / most_ns);
         bool hidden = (row->capabilities & TL_CAP_OWN_MEMORY) != 0;
-        (void)fprintf(stream, "  %-*s  %8s  %-*.*s  %8s", width, name_of(row, "", NAME),
+        (void)fprintf(stream, "  %-*s  %8s  %-*.*s  %8s", width, name_of(row, "", STRUCTURE),
                       figure_text(answer->entries[i].ns, FIGURE), BAR_WIDTH, bar > 0 ? bar : 1,
                       "####################",
                       hidden ? "-" : size_text(row_value(row, COL_BYTES_PEAK), FIGURE));

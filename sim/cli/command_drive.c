@@ -21,40 +21,26 @@ void command_take_tolerance(void *arguments, const struct option_row *row, const
     memcpy((char *)arguments + row->at, &tolerance, sizeof tolerance);
 }
 
-typedef bool drive_reader(struct replay_drive *drive, const char *name, const char *text,
-                          struct error *error);
-
-static void take_drive(void *arguments, const struct option_row *row, const char *text,
-                       struct argp_state *state, drive_reader *read)
-{
-    char option[64];
-    struct error error;
-    (void)snprintf(option, sizeof option, "--%s", row->option.name);
-    if (!read((struct replay_drive *)(void *)((char *)arguments + row->at), option, text, &error)) {
-        argp_error(state, "%s", error.text);
-    }
-}
-
 void command_take_drive(void *arguments, const struct option_row *row, const char *text,
                         struct argp_state *state)
 {
-    take_drive(arguments, row, text, state, drive_read);
-}
-
-void command_take_budget(void *arguments, const struct option_row *row, const char *text,
-                         struct argp_state *state)
-{
-    take_drive(arguments, row, text, state, drive_read_budget);
-}
-
-void command_take_pauses(void *arguments, const struct option_row *row, const char *text,
-                         struct argp_state *state)
-{
-    take_drive(arguments, row, text, state, drive_read_pauses);
-}
-
-void command_take_service(void *arguments, const struct option_row *row, const char *text,
-                          struct argp_state *state)
-{
-    take_drive(arguments, row, text, state, drive_read_service);
+    static const struct {
+        const char *option;
+        bool (*read)(struct replay_drive *drive, const char *name, const char *text,
+                     struct error *error);
+    } readers[] = {{"drive", drive_read},
+                   {"budget", drive_read_budget},
+                   {"service", drive_read_service},
+                   {"pause", drive_read_pauses}};
+    struct replay_drive *drive = (void *)((char *)arguments + row->at);
+    size_t at = 0;
+    char option[64];
+    struct error error;
+    while (strcmp(readers[at].option, row->option.name) != 0) {
+        at++;
+    }
+    (void)snprintf(option, sizeof option, "--%s", row->option.name);
+    if (!readers[at].read(drive, option, text, &error)) {
+        argp_error(state, "%s", error.text);
+    }
 }

@@ -21,25 +21,25 @@
             OPTION_AT(type, member), .take = command_take_tolerance                                \
     }
 /* How a loop uses its timers: rows for a struct replay_drive. */
-#define OPTION_ROWS_DRIVE(type)                                                                    \
+#define OPTION_ROWS_DRIVE(type, member)                                                            \
     {{"drive", 0, "sleep|slack|poll|poll:N", 0,                                                    \
       "Look at the timers when `next` says so (sleep, the default), as late as the slack of all "  \
       "pending timers allows (slack), at every tick, or at every N-th",                            \
       0},                                                                                          \
-     OPTION_AT(type, drive),                                                                       \
+     OPTION_AT(type, member),                                                                      \
      .take = command_take_drive},                                                                  \
         {{"budget", 0, "K|none", 0,                                                                \
           "Timers that one advance may fire; the rest fire at the next tick, with poll:N too. It " \
           "bounds an advance, not the rate: for that, use --service (none)",                       \
           0},                                                                                      \
-         OPTION_AT(type, drive),                                                                   \
-         .take = command_take_budget},                                                             \
+         OPTION_AT(type, member),                                                                  \
+         .take = command_take_drive},                                                              \
         {{"service", 0, "TIME|exp:TIME|none", 0,                                                   \
           "Time for which each callback occupies the loop, as in 50us, fixed or exponentially "    \
           "distributed; meanwhile timers and operations wait (none)",                              \
           0},                                                                                      \
-         OPTION_AT(type, drive),                                                                   \
-         .take = command_take_service},                                                            \
+         OPTION_AT(type, member),                                                                  \
+         .take = command_take_drive},                                                              \
     {                                                                                              \
         {"pause",                                                                                  \
          0,                                                                                        \
@@ -48,18 +48,11 @@
          "From tick AT on, the loop is busy for this many ticks, or the machine sleeps; A+B are "  \
          "two pauses (none)",                                                                      \
          0},                                                                                       \
-            OPTION_AT(type, drive), .take = command_take_pauses                                    \
+            OPTION_AT(type, member), .take = command_take_drive                                    \
     }
-/* For `take`, of a struct replay_drive: what drive_read, drive_read_budget, drive_read_pauses and
- * drive_read_service read. */
+/* For `take`, of a struct replay_drive: read the part of it that the option is called after. */
 void command_take_drive(void *arguments, const struct option_row *row, const char *text,
                         struct argp_state *state);
-void command_take_budget(void *arguments, const struct option_row *row, const char *text,
-                         struct argp_state *state);
-void command_take_pauses(void *arguments, const struct option_row *row, const char *text,
-                         struct argp_state *state);
-void command_take_service(void *arguments, const struct option_row *row, const char *text,
-                          struct argp_state *state);
 
 /* For `take`, of a struct tolerance. */
 void command_take_tolerance(void *arguments, const struct option_row *row, const char *text,

@@ -27,13 +27,7 @@ struct sim_arguments {
     struct command_structures structures;
     struct word_list traces;
     struct command_ranks ranks;
-    struct replay_drive drive;
-    struct replay_window window;
-    bool latency;
-    bool slow;
-    unsigned runs;
-    double timeout_seconds;
-    uint64_t memory_limit_bytes;
+    struct simulate_request request;
     enum sim_format format;
     const char *out_dir;
     struct error error;
@@ -46,7 +40,7 @@ static void take_window(void *at, const struct option_row *row, const char *text
     struct sim_arguments *arguments = at;
     struct tl_range range;
     (void)option_ranges(row, text, &range, state);
-    arguments->window =
+    arguments->request.window =
         (struct replay_window){.asked = true, .from_tick = range.first, .to_tick = range.last};
 }
 
@@ -76,7 +70,7 @@ static void complete(void *at, struct argp_state *state)
         argp_error(state, "which trace? `timerlab trace gen` and `timerlab trace import` make "
                           "them");
     }
-    if (command_ranks_wanted(&arguments->ranks) && arguments->drive.service_ns > 0) {
+    if (command_ranks_wanted(&arguments->ranks) && arguments->request.drive.service_ns > 0) {
         argp_error(state, "--service is about one loop: ranks have one each");
     }
     command_structures_find(&arguments->structures, catalog_select, ALL_OR_NAMES, state);
@@ -87,13 +81,13 @@ static const struct option_row options[] = {
     OPTION_ROW_STRUCTURES(struct sim_arguments, "NAME[:opt=v...],...|all",
                           "Structures to replay through, with options; may be repeated"),
     OPTION_ROW_PLUGIN(struct sim_arguments, OPTION_PLUGIN_TEXT),
-    OPTION_ROWS_DRIVE(struct sim_arguments),
+    OPTION_ROWS_DRIVE(struct sim_arguments, request.drive),
     {{"latency", 0, NULL, 0,
       "Also measure the latency of each operation, in separate passes: service time, and response "
       "time with queueing (no coordinated omission)",
       0},
      OPTION_FLAG,
-     AT(latency)},
+     AT(request.latency)},
     {{"window", 0, "FROM:TO", 0,
       "Time these ticks only, both included, instead of all after the trace's warm-up: to examine "
       "a worst operation again",
@@ -102,7 +96,7 @@ static const struct option_row options[] = {
      .take = take_window},
     {{"runs", 0, "K", 0, "Timed runs of each structure (5); 0: only check", 0},
      OPTION_WHOLE(0, 1000),
-     AT(runs)},
+     AT(request.runs)},
     OPTION_ROWS_FORMAT(struct sim_arguments, "table|csv|json"),
     {{"output", 'o', "DIR", 0,
       "Also write results.csv, results.json, work.csv (work over the ticks) and faults.csv into "
@@ -111,17 +105,18 @@ static const struct option_row options[] = {
       0},
      OPTION_TEXT,
      AT(out_dir)},
-    OPTION_ROW_TIMEOUT(struct sim_arguments, timeout_seconds, "Of one pass of one structure (600)"),
+    OPTION_ROW_TIMEOUT(struct sim_arguments, request.timeout_seconds,
+                       "Of one pass of one structure (600)"),
     {{"memory-limit", 0, "BYTES", 0,
       "Memory limit of one structure; K, M, G (default: nine tenths of this machine's memory)", 0},
      OPTION_BYTES,
-     AT(memory_limit_bytes)},
+     AT(request.memory_limit_bytes)},
     OPTION_ROWS_RANKS(struct sim_arguments),
     OPTION_ROW_PROGRESS,
     {{"slow", 0, NULL, 0,
       "Also run structures with linear operations through traces of more than 50,000 timers", 0},
      OPTION_FLAG,
-     AT(slow)},
+     AT(request.slow)},
     {{"columns", 0, NULL, 0, "Explain the columns of the results, and end", 0},
      .take = take_columns},
     OPTION_ROW_END,
@@ -225,7 +220,7 @@ static bool write_folder(const struct sim_arguments *arguments, const struct sim
     if (done && simulation->ranks > 0) {
         done = outfolder_write(folder, "ranks.csv", command_ranks_write_csv, simulation, error);
     }
-    if (done && arguments->latency) {
+    if (done && arguments->request.latency) {
         done = outfolder_write(folder, "latency.csv", write_latency_csv, simulation, error) &&
                outfolder_write(folder, "response.csv", write_response_csv, simulation, error) &&
                latency_write_histograms(simulation, folder, error);
@@ -372,7 +367,7 @@ static bool report_simulation(struct sim_arguments *arguments, const struct simu
     } else {
         write_answers(simulation, stdout);
         results_write_reasons(&simulation->results, stdout);
-        if (terminal_is_wide() || arguments->runs == 0) {
+        if (terminal_is_wide() || arguments->request.runs == 0) {
             results_write_tables(&simulation->results, stdout);
             command_ranks_write_table(simulation, stdout);
             latency_write_worst(simulation, stdout);
@@ -398,7 +393,7 @@ static int replay(struct sim_arguments *arguments, const struct simulate_request
         drive_write(&request->drive, drive_text);
         (void)json_object_set_new(context, "drive", json_string(drive_text));
         all_right = compare_fired_sets(&simulation, request->drive.budget, context) && all_right;
-        warn_of_traces(&simulation, &arguments->drive);
+        warn_of_traces(&simulation, &request->drive);
         simulation_describe_traces(&simulation, context);
         if (request->ranks != NULL) {
             command_ranks_describe(&arguments->ranks, request->ranks, context);
@@ -442,31 +437,20 @@ static int replay_in_partitions(struct sim_arguments *arguments, struct simulate
 static int simulate_traces(void *at, int argc, char **argv)
 {
     struct sim_arguments *arguments = at;
-    struct simulate_request request = {
-        .traces = arguments->traces.items,
-        .trace_count = arguments->traces.count,
-        .contenders = &arguments->structures.contenders,
-        .floor = catalog_floor(&arguments->structures.catalog),
-        .drive = arguments->drive,
-        .window = arguments->window,
-        .runs = arguments->runs,
-        .latency = arguments->latency,
-        .slow = arguments->slow,
-        .timeout_seconds = arguments->timeout_seconds,
-        .memory_limit_bytes = arguments->memory_limit_bytes,
-    };
-    if (arguments->ranks.workload != NULL) {
-        request.traces = arguments->ranks.labels;
-        request.trace_count = 1;
-    }
+    struct simulate_request *request = &arguments->request;
+    bool generated = arguments->ranks.workload != NULL;
+    request->traces = generated ? arguments->ranks.labels : arguments->traces.items;
+    request->trace_count = generated ? 1 : arguments->traces.count;
+    request->contenders = &arguments->structures.contenders;
+    request->floor = catalog_floor(&arguments->structures.catalog);
     struct rank_post *post = arguments->ranks.post;
     if (post != NULL) {
         post->join(post);
     }
     json_t *context = context_json(argc, argv);
     int status = command_ranks_wanted(&arguments->ranks)
-                     ? replay_in_partitions(arguments, &request, context)
-                     : replay(arguments, &request, context);
+                     ? replay_in_partitions(arguments, request, context)
+                     : replay(arguments, request, context);
     json_decref(context);
     if (post != NULL) {
         (void)fflush(stdout);
@@ -477,10 +461,11 @@ static int simulate_traces(void *at, int argc, char **argv)
 
 int command_sim_by(struct rank_post *post, int argc, char **argv)
 {
-    struct sim_arguments arguments = {.ranks = {.post = post, .seed = UINT64_MAX},
-                                      .runs = DEFAULT_RUNS,
-                                      .timeout_seconds = DEFAULT_TIMEOUT_SECONDS,
-                                      .memory_limit_bytes = simulate_default_memory_limit()};
+    struct sim_arguments arguments = {
+        .ranks = {.post = post, .seed = UINT64_MAX},
+        .request = {.runs = DEFAULT_RUNS,
+                    .timeout_seconds = DEFAULT_TIMEOUT_SECONDS,
+                    .memory_limit_bytes = simulate_default_memory_limit()}};
     int status = command_structures_run(&syntax, argc, argv, &arguments, &arguments.structures,
                                         simulate_traces);
     free((void *)arguments.traces.items);

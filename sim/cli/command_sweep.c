@@ -163,8 +163,8 @@ static void complete(void *at, struct argp_state *state)
         add_knob(arguments, SWEEP_KNOB_SERVICE, arguments->services, state);
     }
     request->catalog = &arguments->structures.catalog;
-    request->floor = catalog_floor(&arguments->structures.catalog);
-    request->contenders = &arguments->structures.contenders;
+    request->simulate.floor = catalog_floor(&arguments->structures.catalog);
+    request->simulate.contenders = &arguments->structures.contenders;
     request->knobs = &arguments->knobs;
     if (!sweep_check(request, &arguments->error)) {
         argp_failure(state, EXIT_USAGE, 0, "%s", arguments->error.text);
@@ -212,14 +212,14 @@ static const struct option_row options[] = {
      AT(services)},
     {{"runs", 0, "K", 0, "Timed runs of each cell (5); 0: only check and count", 0},
      OPTION_WHOLE(0, 1000),
-     AT(request.runs)},
+     AT(request.simulate.runs)},
     {{"latency", 0, NULL, 0, "Also time every single operation, for stalls and tails", 0},
      OPTION_FLAG,
-     AT(request.latency)},
+     AT(request.simulate.latency)},
     {{"slow", 0, NULL, 0, "Also run structures with linear operations on many timers", 0},
      OPTION_FLAG,
-     AT(request.slow)},
-    OPTION_ROW_TIMEOUT(struct sweep_arguments, request.timeout_seconds,
+     AT(request.simulate.slow)},
+    OPTION_ROW_TIMEOUT(struct sweep_arguments, request.simulate.timeout_seconds,
                        "Of one pass of one structure (600)"),
     {{"limit", 0, "POINTS", 0, "End after N points; the same command continues", 0},
      OPTION_WHOLE(1, SWEEP_POINTS_MAX),
@@ -267,9 +267,8 @@ static void print_seconds(FILE *stream, double seconds)
     }
 }
 
-static void print_progress(void *ctx, const struct sweep_progress *progress)
+static void print_progress(const struct sweep_progress *progress)
 {
-    (void)ctx;
     if (!progress_is_shown()) {
         return;
     }
@@ -307,9 +306,8 @@ static void warn_of_open_loops(const struct sweep_knobs *knobs)
     }
 }
 
-static void warn_of_join(void *ctx, const char *warning)
+static void warn_of_join(const char *warning)
 {
-    (void)ctx;
     standard_files_tell("timerlab: %s\n", warning);
 }
 
@@ -371,10 +369,10 @@ static int run_sweep(void *at, int argc, char **argv)
 int command_sweep(int argc, char **argv)
 {
     struct sweep_arguments arguments = {
-        .request = {.runs = DEFAULT_RUNS,
-                    .seconds = DEFAULT_SECONDS,
-                    .timeout_seconds = DEFAULT_TIMEOUT_SECONDS,
-                    .memory_limit_bytes = simulate_default_memory_limit()}};
+        .request = {.seconds = DEFAULT_SECONDS,
+                    .simulate = {.runs = DEFAULT_RUNS,
+                                 .timeout_seconds = DEFAULT_TIMEOUT_SECONDS,
+                                 .memory_limit_bytes = simulate_default_memory_limit()}}};
     int status =
         command_structures_run(&syntax, argc, argv, &arguments, &arguments.structures, run_sweep);
     sweep_knobs_free(&arguments.knobs);

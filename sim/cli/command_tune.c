@@ -28,7 +28,6 @@ struct tune_arguments {
     struct tolerance max_early;
     double stall_ns;
     bool fixed;
-    struct replay_drive drive;
     enum tune_format format;
     const char *out_path;
     struct error error;
@@ -95,7 +94,7 @@ static const struct option_row options[] = {
     {{"max-wakeups", 0, "N", 0, "Wakeups a second, in the trace's own time", 0},
      OPTION_REAL(0, 1e12),
      AT(request.limits.wakeups_per_s)},
-    OPTION_ROWS_DRIVE(struct tune_arguments),
+    OPTION_ROWS_DRIVE(struct tune_arguments, request.drive),
     {{"fixed", 0, NULL, 0, "Take the options as they are: only choose the structure", 0},
      OPTION_FLAG,
      AT(fixed)},
@@ -130,9 +129,8 @@ static const struct command_line syntax = {
     .complete = complete,
 };
 
-static void print_step(void *ctx, const char *what)
+static void print_step(const char *what)
 {
-    (void)ctx;
     if (progress_is_shown()) {
         standard_files_tell("%s\n", what);
     }
@@ -169,7 +167,6 @@ static int run_tune(void *at, int argc, char **argv)
     struct tune_request *request = &arguments->request;
     struct tune_result result = {0};
     request->report = print_step;
-    request->drive = arguments->drive;
     if ((arguments->out_path != NULL && !outfile_check(arguments->out_path, &arguments->error)) ||
         !read_limits(arguments) || !tune(request, &result, &arguments->error)) {
         return command_fail(&arguments->error);

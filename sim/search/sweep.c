@@ -91,10 +91,11 @@ static json_t *cell_key(const struct sweep_work *work, size_t point,
     return json_pack("{s:o, s:s, s:s, s:s, s:o*, s:i, s:b, s:b, s:f, s:I, s:O}", "trace",
                      trace_key(request, point), "drive", drive_text, "algo", contender->timed->name,
                      "options", options, "plugin", plugin_key(request->catalog, contender), "runs",
-                     (int)request->runs, "latency", request->latency, "slow", request->slow,
-                     "timeout_seconds", request->timeout_seconds, "memory_limit_bytes",
-                     (json_int_t)(request->memory_limit_bytes <= INT64_MAX
-                                      ? request->memory_limit_bytes
+                     (int)request->simulate.runs, "latency", request->simulate.latency, "slow",
+                     request->simulate.slow, "timeout_seconds", request->simulate.timeout_seconds,
+                     "memory_limit_bytes",
+                     (json_int_t)(request->simulate.memory_limit_bytes <= INT64_MAX
+                                      ? request->simulate.memory_limit_bytes
                                       : INT64_MAX),
                      "program", work->program);
 }
@@ -224,24 +225,15 @@ static json_t *run_point(const struct sweep_work *work, size_t point,
 {
     const struct sweep_request *request = work->request;
     char path[PATH_MAX];
-    struct replay_drive drive;
-    if (!sweep_drive_at(request->knobs, point, &drive, error) ||
+    struct simulate_request simulate_request = request->simulate;
+    if (!sweep_drive_at(request->knobs, point, &simulate_request.drive, error) ||
         !make_trace(request, point, path, error)) {
         return NULL;
     }
     const char *const traces[] = {path};
-    struct simulate_request simulate_request = {
-        .traces = traces,
-        .trace_count = 1,
-        .contenders = missing,
-        .floor = request->floor,
-        .drive = drive,
-        .runs = request->runs,
-        .latency = request->latency,
-        .slow = request->slow,
-        .timeout_seconds = request->timeout_seconds,
-        .memory_limit_bytes = request->memory_limit_bytes,
-    };
+    simulate_request.traces = traces;
+    simulate_request.trace_count = 1;
+    simulate_request.contenders = missing;
     struct simulation simulation;
     bool all_right = false;
     bool done = simulate(&simulate_request, &simulation, &all_right, error);
@@ -255,7 +247,7 @@ static json_t *run_point(const struct sweep_work *work, size_t point,
 static bool finish_point(const struct sweep_work *work, size_t point, json_t *table, bool *kept,
                          struct error *error)
 {
-    const struct contender_list *all = work->request->contenders;
+    const struct contender_list *all = work->request->simulate.contenders;
     struct contender_list missing = {.items = memory_new(all->count, sizeof *missing.items)};
     json_t **rows = memory_new(all->count, sizeof(json_t *));
     char name[SWEEP_NAME_BYTES];
@@ -377,16 +369,14 @@ static bool run_all(struct sweep_work *work, struct sweep_result *result, struct
         if (request->report != NULL) {
             char name[SWEEP_NAME_BYTES];
             trace_name(request, point, false, name, sizeof name);
-            request->report(
-                request->report_ctx,
-                &(struct sweep_progress){
-                    .point = done + 1,
-                    .points = work->point_count,
-                    .name = name,
-                    .kept = kept,
-                    .seconds = seconds,
-                    .seconds_left = weight_done > 0 ? spent / weight_done * weight_left : 0,
-                });
+            request->report(&(struct sweep_progress){
+                .point = done + 1,
+                .points = work->point_count,
+                .name = name,
+                .kept = kept,
+                .seconds = seconds,
+                .seconds_left = weight_done > 0 ? spent / weight_done * weight_left : 0,
+            });
         }
     }
     result->points_left = work->point_count - done;

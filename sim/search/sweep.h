@@ -23,7 +23,7 @@
 #include "catalog.h"
 #include "error.h"
 #include "gen.h"
-#include "replay.h"
+#include "simulate.h"
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -87,22 +87,15 @@ struct sweep_request {
     const struct gen_workload *workload; /* NULL: the knob `trace` names files */
     const struct sweep_knobs *knobs;     /* the first varies slowest */
     const struct catalog *catalog;       /* of the contenders */
-    const struct contender_list *contenders;
-    const struct tl_algo *floor; /* as for simulate */
-    double seconds;              /* of each generated trace */
-    unsigned runs;
-    bool latency;
-    bool slow;
-    double timeout_seconds;
-    uint64_t memory_limit_bytes;
+    double seconds;                      /* of each generated trace */
+    struct simulate_request simulate;    /* without traces; all contenders; the drive is a knob */
     bool keep_traces;
     bool retry;            /* runs failed cells again */
     size_t limit;          /* points to run; 0: all */
     unsigned part;         /* from 1: one of `parts` */
     unsigned parts;        /* 0: run all */
     const json_t *context; /* of the measurement, for results.json */
-    void (*report)(void *ctx, const struct sweep_progress *progress); /* may be NULL */
-    void *report_ctx;
+    void (*report)(const struct sweep_progress *progress); /* may be NULL */
 };
 
 struct sweep_result {
@@ -132,8 +125,7 @@ struct sweep_join_request {
     char *const *command_line; /* for the context, `command_words` of them */
     int command_words;
     /* Warnings: missing cells, different machines. */
-    void (*warn)(void *ctx, const char *warning);
-    void *warn_ctx;
+    void (*warn)(const char *warning);
 };
 
 /*

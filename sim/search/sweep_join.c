@@ -45,7 +45,7 @@ static void warn(const struct join *join, const char *format, ...)
     va_start(arguments, format);
     char *text = memory_format_list(format, arguments);
     va_end(arguments);
-    join->request->warn(join->request->warn_ctx, text);
+    join->request->warn(text);
     free(text);
 }
 

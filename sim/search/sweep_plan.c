@@ -321,18 +321,19 @@ json_t *sweep_describe(const struct sweep_request *request, struct error *error)
         (void)json_array_append_new(knobs,
                                     json_pack("{s:s, s:o}", "name", knob->name, "values", values));
     }
-    for (size_t i = 0; i < request->contenders->count; i++) {
-        const struct contender *contender = &request->contenders->items[i];
+    for (size_t i = 0; i < request->simulate.contenders->count; i++) {
+        const struct contender *contender = &request->simulate.contenders->items[i];
         (void)json_array_append_new(structures,
                                     json_pack("{s:s, s:s}", "algo", contender->timed->name,
                                               "options", contender->option_text));
     }
-    json_t *description = json_pack("{s:s?, s:f, s:o, s:o, s:o, s:i, s:b, s:b, s:f}", "workload",
-                                    request->workload != NULL ? request->workload->name : NULL,
-                                    "seconds", request->workload != NULL ? request->seconds : 0,
-                                    "traces", traces, "knobs", knobs, "structures", structures,
-                                    "runs", (int)request->runs, "latency", request->latency, "slow",
-                                    request->slow, "timeout_seconds", request->timeout_seconds);
+    json_t *description =
+        json_pack("{s:s?, s:f, s:o, s:o, s:o, s:i, s:b, s:b, s:f}", "workload",
+                  request->workload != NULL ? request->workload->name : NULL, "seconds",
+                  request->workload != NULL ? request->seconds : 0, "traces", traces, "knobs",
+                  knobs, "structures", structures, "runs", (int)request->simulate.runs, "latency",
+                  request->simulate.latency, "slow", request->simulate.slow, "timeout_seconds",
+                  request->simulate.timeout_seconds);
     if (!good) {
         json_decref(description);
         return NULL;
@@ -389,9 +390,7 @@ static size_t sample_at(const struct sweep_knobs *knobs, size_t point, size_t *p
     size_t at = 0;
     *places = 1;
     for (size_t i = 0; i < knobs->count; i++) {
-        const char *name = knobs->items[i].name;
-        if (!sweep_knob_drives(name) && strcmp(name, SWEEP_KNOB_CONNECTIONS) != 0 &&
-            strcmp(name, SWEEP_KNOB_SEED) != 0) {
+        if (is_parameter(knobs->items[i].name)) {
             *places *= knobs->items[i].value_count;
             at = at * knobs->items[i].value_count + sweep_index_at(knobs, point, i);
         }
@@ -443,11 +442,12 @@ static double expected_cost(const struct sweep_request *request, const json_t *d
                             size_t point, struct sample *samples)
 {
     const struct sample size = size_of(request, description, point, samples);
-    double passes = UNTIMED_PASSES + request->runs * (request->latency ? 2.0 : 1.0);
+    double passes =
+        UNTIMED_PASSES + request->simulate.runs * (request->simulate.latency ? 2.0 : 1.0);
     double cost = request->workload != NULL ? size.events * GENERATED_COST : 0;
-    for (size_t i = 0; i < request->contenders->count; i++) {
-        const struct tl_algo *algo = request->contenders->items[i].timed;
-        if ((algo->capabilities & TL_CAP_SLOW) != 0 && !request->slow &&
+    for (size_t i = 0; i < request->simulate.contenders->count; i++) {
+        const struct tl_algo *algo = request->simulate.contenders->items[i].timed;
+        if ((algo->capabilities & TL_CAP_SLOW) != 0 && !request->simulate.slow &&
             size.timers > SIMULATE_SLOW_IDS_MAX) {
             continue; /* it will not be run */
         }

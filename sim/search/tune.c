@@ -35,7 +35,7 @@ double tuner_seconds_left(const struct tuner *tuner)
 void tuner_report(const struct tuner *tuner, const char *stage)
 {
     if (tuner->request->report != NULL) {
-        tuner->request->report(tuner->request->report_ctx, stage);
+        tuner->request->report(stage);
     }
 }
 

@@ -63,8 +63,7 @@ struct tune_request {
     double timeout_seconds;       /* of one pass in the search; a slower candidate is out */
     double final_timeout_seconds; /* of one pass of the final runs */
     uint64_t memory_limit_bytes;
-    void (*report)(void *ctx, const char *stage); /* at the begin of each stage; may be NULL */
-    void *report_ctx;
+    void (*report)(const char *stage); /* at the begin of each stage; may be NULL */
 };
 
 /* The last stage of a candidate. */
