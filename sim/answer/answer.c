@@ -301,13 +301,6 @@ void answer_make(const struct results *results, const struct answer_trace *trace
     }
 }
 
-double answer_wakeups_per_second(const struct answer *answer, const struct row *row)
-{
-    return answer->trace.window_seconds > 0
-               ? row_value(row, COL_WAKEUPS) / answer->trace.window_seconds
-               : NAN;
-}
-
 void answer_free(struct answer *answer)
 {
     free(answer->entries);

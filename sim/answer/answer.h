@@ -89,9 +89,6 @@ void answer_make(const struct results *results, const struct answer_trace *trace
                  struct answer *answer);
 void answer_free(struct answer *answer);
 
-/* How often per second of the trace's time the row's structure woke its loop; NAN: unknown. */
-double answer_wakeups_per_second(const struct answer *answer, const struct row *row);
-
 /* The width of a page that is no terminal. */
 #define ANSWER_WIDTH 80
 

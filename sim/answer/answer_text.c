@@ -278,14 +278,14 @@ static const char *need_figure(const struct answer *answer, enum answer_need nee
         return size_text(row_value(row, COL_BYTES_PEAK), text);
     case ANSWER_PAUSE:
         return plain_duration_text(row_value(row, COL_STALL), text);
-    case ANSWER_WAKEUPS: {
-        double rate = answer_wakeups_per_second(answer, row);
-        if (isnan(rate)) {
+    case ANSWER_WAKEUPS:
+        if (!(answer->trace.window_seconds > 0)) {
             return grouped_text(row_value(row, COL_WAKEUPS), text);
         }
-        (void)snprintf(text, FIGURE_BYTES, "%s/s", figure_text(rate, FIGURE));
+        (void)snprintf(
+            text, FIGURE_BYTES, "%s/s",
+            figure_text(row_value(row, COL_WAKEUPS) / answer->trace.window_seconds, FIGURE));
         return text;
-    }
     default:
         (void)snprintf(text, FIGURE_BYTES, "%s%s",
                        figure_text(row_value(row, COL_NS_PER_EVENT), FIGURE),

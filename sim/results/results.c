@@ -116,20 +116,15 @@ void row_set_real(struct row *row, unsigned column, double value)
                                          : (struct cell){.kind = CELL_NONE};
 }
 
-void samples_set(struct samples *samples, const double *values, size_t count)
+void row_set_samples(struct row *row, unsigned column, const double *values, size_t count)
 {
+    struct samples *samples = &row->samples[column];
     free(samples->values);
-    *samples = (struct samples){0};
+    *samples = (struct samples){.count = count};
     if (count > 0) {
         samples->values = memory_new(count, sizeof *values);
         memcpy(samples->values, values, count * sizeof *values);
-        samples->count = count;
     }
-}
-
-void row_set_samples(struct row *row, unsigned column, const double *values, size_t count)
-{
-    samples_set(&row->samples[column], values, count);
 }
 
 double row_value(const struct row *row, unsigned column)

@@ -374,8 +374,7 @@ void row_set_real(struct row *row, unsigned column, double value);
 /* Set the three columns that all kinds begin with. */
 void row_set_key(struct row *row, const char *workload, const char *algo, const char *options);
 
-/* Copies the values of the single runs, in the order of the rounds. */
-void samples_set(struct samples *samples, const double *values, size_t count);
+/* Copy the values of the single runs, in the order of the rounds. */
 void row_set_samples(struct row *row, unsigned column, const double *values, size_t count);
 
 /* Free the cells and samples of a row that is in no results. */

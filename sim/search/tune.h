@@ -67,16 +67,7 @@ struct tune_request {
 };
 
 /* The last stage of a candidate. */
-#define TUNE_STAGE_MAP(X)                                                                          \
-    X(TUNE_COUNTED, "counted")                                                                     \
-    X(TUNE_TIMED, "timed")                                                                         \
-    X(TUNE_FINAL, "final")
-
-enum tune_stage {
-#define TUNE_STAGE_ENUM(code, word) code,
-    TUNE_STAGE_MAP(TUNE_STAGE_ENUM)
-#undef TUNE_STAGE_ENUM
-};
+enum tune_stage { TUNE_COUNTED, TUNE_TIMED, TUNE_FINAL };
 
 /* A structure with options. */
 struct tune_candidate {

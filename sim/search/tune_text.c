@@ -17,10 +17,7 @@
 #define ANSWER_INDENT 11 /* of the text of a line, after its first word */
 
 static const char *const stage_words[] = {
-#define STAGE_WORD(code, word) word,
-    TUNE_STAGE_MAP(STAGE_WORD)
-#undef STAGE_WORD
-};
+    [TUNE_COUNTED] = "counted", [TUNE_TIMED] = "timed", [TUNE_FINAL] = "final"};
 
 static const char *name_of(const struct tune_candidate *candidate, char text[STRUCTURE_BYTES])
 {
