@@ -116,7 +116,7 @@ static const struct option_row options[] = {
       "exponentially distributed (none)",
       0},
      AT(plan.callbacks),
-     .take = command_take_service},
+     .take = command_take_drive},
     {{"traffic", 0, "MS", 0, "Milliseconds between bursts of traffic (5)", 0},
      OPTION_TIME(1e6, 1e-2, 1e6),
      AT(traffic_ms)},
