@@ -155,9 +155,7 @@ struct timer_model {
 /* The calls that have taken effect, and the state after them. */
 struct tried {
     uint64_t passed;
-    const struct history_call *start;
-    bool pending;
-    bool owed;
+    struct timer_model timer;
 };
 
 struct search {
@@ -217,14 +215,14 @@ static bool remember(struct search *search, uint64_t passed, const struct timer_
     size_t at = (size_t)(hash >> 40) % TRIED_MAX;
     while (search->tried[at].passed != 0) {
         const struct tried *tried = &search->tried[at];
-        if (tried->passed == passed && tried->start == timer->start &&
-            tried->pending == timer->pending && tried->owed == timer->owed) {
+        if (tried->passed == passed && tried->timer.start == timer->start &&
+            tried->timer.pending == timer->pending && tried->timer.owed == timer->owed) {
             return false;
         }
         at = (at + 1) % TRIED_MAX;
     }
     search->tried_count++;
-    search->tried[at] = (struct tried){passed, timer->start, timer->pending, timer->owed};
+    search->tried[at] = (struct tried){passed, *timer};
     return true;
 }
 

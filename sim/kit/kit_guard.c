@@ -291,9 +291,6 @@ static void *give(struct kit_guard *guard, size_t bytes, size_t align)
     guard->raw_bytes += guard->place == KIT_GUARD_CANARIES ? block->raw_bytes : sizeof *block + 16;
     guard->bytes += bytes;
     guard->blocks++;
-    if (guard->bytes > guard->peak_bytes) {
-        guard->peak_bytes = guard->bytes;
-    }
     return block->payload;
 }
 

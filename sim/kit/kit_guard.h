@@ -34,7 +34,6 @@ enum kit_guard_place {
 struct kit_guard {
     struct tl_allocator allocator; /* hand this to create */
     uint64_t bytes;                /* given out now */
-    uint64_t peak_bytes;           /* the most at any time */
     uint64_t blocks;               /* given out now */
     uint64_t allocations;          /* calls that asked for new or more memory */
     uint64_t refused;              /* of those, how many were refused */

@@ -1,10 +1,10 @@
 #include "kit_script.h"
 
 #include "clock.h"
+#include "kit_play.h"
 
 #include <ctype.h>
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 const uint64_t script_epochs[SCRIPT_EPOCHS] = {
@@ -167,75 +167,19 @@ static bool skip(const char **at, const char *word)
     return is_there;
 }
 
-static uint64_t read_digits(const char **at)
-{
-    char *end = NULL;
-    uint64_t value = strtoull(*at, &end, 10);
-    *at = end;
-    return value;
-}
-
-/* Read a number, or a letter with operators, from the left to the right. */
-static uint64_t read_number(const char **at, const uint64_t *numbers)
-{
-    if (!isupper((unsigned char)**at)) {
-        return read_digits(at);
-    }
-    uint64_t value = numbers[*(*at)++ - 'A'];
-    while (**at != '\0' && strchr("+-*/", **at) != NULL && isdigit((unsigned char)(*at)[1])) {
-        char sign = *(*at)++;
-        uint64_t other = read_digits(at);
-        value = sign == '+'     ? due_add(value, other)
-                : sign == '*'   ? value * other
-                : sign == '/'   ? value / other
-                : value > other ? value - other
-                                : 0;
-    }
-    return value;
-}
-
-/* Start or stop the timers of a range. */
-static void do_range(struct kit_subject *subject, bool starts, const char **at,
-                     const uint64_t *numbers)
-{
-    uint64_t id = read_number(at, numbers);
-    uint64_t last = skip(at, "-") ? read_number(at, numbers) : id;
-    uint64_t every = skip(at, " every ") ? read_number(at, numbers) : 1;
-    bool is_past = skip(at, " in -");
-    uint64_t ticks = is_past || skip(at, " in ") ? read_number(at, numbers) : 0;
-    uint64_t past = subject->clock > ticks ? subject->clock - ticks : 0;
-    uint64_t deadline = is_past ? past : due_deadline(subject->clock, ticks);
-    for (; id <= last && id < subject->capacity; id += every) {
-        if (starts) {
-            (void)subject_start(subject, (uint32_t)id, deadline);
-        } else {
-            (void)subject_stop(subject, (uint32_t)id);
-        }
-        subject->witness->operations++;
-    }
-}
-
 static bool do_operation(struct kit_subject *subject, const char **at, const uint64_t *numbers)
 {
-    if (skip(at, "start ")) {
-        do_range(subject, true, at, numbers);
-    } else if (skip(at, "stop ")) {
-        do_range(subject, false, at, numbers);
-    } else if (skip(at, "advance by ")) {
-        uint64_t now = due_add(subject->clock, read_number(at, numbers));
-        uint64_t budget = skip(at, " budget ") ? read_number(at, numbers) : TL_NO_BUDGET;
-        (void)subject_advance(subject, now, budget);
-        subject->witness->operations++;
-    } else if (skip(at, "reserve ")) {
-        (void)subject_reserve(subject, (uint32_t)read_number(at, numbers));
-    } else if (skip(at, "settle")) {
+    struct kit_op op;
+    if (skip(at, "settle")) {
         script_settle(subject);
-    } else if (skip(at, "inspect")) {
-        subject_inspect(subject);
     } else if (skip(at, "next")) {
         (void)subject_next(subject);
-    } else {
+    } else if (!kit_op_read(at, numbers, &op)) {
         return false;
+    } else if (kit_op_timers(&op) == 0 || op.id < subject->capacity) {
+        bool is_range = kit_op_timers(&op) > 0 && op.last >= subject->capacity;
+        op.last = is_range ? subject->capacity - 1 : op.last;
+        kit_do(subject, &op);
     }
     return true;
 }
@@ -245,8 +189,8 @@ static const char *do_list(struct kit_subject *subject, const char *at, const ui
 {
     while (*at != '\0' && *at != ')') {
         bool repeats = isdigit((unsigned char)*at) || isupper((unsigned char)*at);
-        uint64_t times = repeats ? read_number(&at, numbers) : 1;
-        bool is_right = !repeats || skip(&at, " times ");
+        uint64_t times = 1;
+        bool is_right = !repeats || (kit_number_read(&at, numbers, &times) && skip(&at, " times "));
         const char *begin = at;
         for (uint64_t i = 0; i < times && is_right; i++) {
             at = begin;

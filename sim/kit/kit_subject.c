@@ -349,8 +349,7 @@ void subject_destroy(struct kit_subject *subject)
     subject_discard(subject);
 }
 
-/* largest_bytes: 0 is no limit. */
-static void allow(struct kit_subject *subject, uint64_t grants, int64_t largest_bytes)
+void subject_allow(struct kit_subject *subject, uint64_t grants, int64_t largest_bytes)
 {
     struct kit_op op = kit_op_of(KIT_OP_ALLOW, 0);
     op.budget = grants;
@@ -358,16 +357,6 @@ static void allow(struct kit_subject *subject, uint64_t grants, int64_t largest_
     note(subject, op);
     subject->guard.grants = grants;
     subject->guard.largest_bytes = largest_bytes > 0 ? (uint64_t)largest_bytes : UINT64_MAX;
-}
-
-void subject_allow(struct kit_subject *subject, uint64_t grants)
-{
-    allow(subject, grants, 0);
-}
-
-void subject_allow_small(struct kit_subject *subject, int64_t largest_bytes)
-{
-    allow(subject, UINT64_MAX, largest_bytes);
 }
 
 bool subject_reserve(struct kit_subject *subject, uint32_t capacity)

@@ -164,11 +164,8 @@ void subject_destroy(struct kit_subject *subject);
 /* Free the model and the guard of a subject without a structure. */
 void subject_discard(struct kit_subject *subject);
 
-/* Grant this number of further requests for memory; UINT64_MAX: all. */
-void subject_allow(struct kit_subject *subject, uint64_t grants);
-
-/* Grant all requests for memory up to this size. */
-void subject_allow_small(struct kit_subject *subject, int64_t largest_bytes);
+/* Grant this number of further requests for memory (UINT64_MAX: all) up to a size (0: any). */
+void subject_allow(struct kit_subject *subject, uint64_t grants, int64_t largest_bytes);
 
 /* Return false if the guard refused memory, which changes nothing. A table of records that is too
  * small is moved first. */

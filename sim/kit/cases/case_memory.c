@@ -42,7 +42,7 @@ static void use_reserved(struct kit_subject *subject, struct traffic *traffic)
     if (!subject_reserve(subject, MANY)) {
         return;
     }
-    subject_allow(subject, 0);
+    subject_allow(subject, 0, 0);
     script_draw_starts(traffic, subject, MANY);
     for (unsigned k = 0; k < 3; k++) {
         script_churn(traffic, subject, 300, k % 2 == 0 ? IRREGULARLY : BY_ONE);
@@ -62,7 +62,7 @@ void case_allocation_failure(struct kit_run *run)
     bool opened = false;
     for (uint64_t grants = 0; grants < 500 && !opened; grants++) {
         script_init(run, &subject);
-        subject_allow(&subject, grants);
+        subject_allow(&subject, grants, 0);
         enum kit_opened how = subject_create(&subject, 6, 0, 0);
         opened = how == KIT_OPENED;
         if (!opened) {
@@ -79,19 +79,19 @@ void case_allocation_failure(struct kit_run *run)
               "start 0 in 1; start 1 in 10; start 2 in 63; start 3 in 256; start 4 in 512", NULL);
     bool reserved = false;
     for (uint64_t grants = 0; grants < 500 && !reserved; grants++) {
-        subject_allow(&subject, grants);
+        subject_allow(&subject, grants, 0);
         reserved = subject_reserve(&subject, 90);
-        subject_allow(&subject, 0);
+        subject_allow(&subject, 0, 0);
         script_do(&subject, "inspect; stop 5; start 2 in A",
                   &script_delays[grants % SCRIPT_DELAYS]);
     }
     /* Large requests are refused, small ones granted. */
     for (int64_t largest = 16; largest < 1 << 16; largest *= 2) {
-        subject_allow_small(&subject, largest);
+        subject_allow(&subject, UINT64_MAX, largest);
         script_do(&subject, "reserve A; start 0-A in 500; inspect",
                   (const uint64_t[]){subject.capacity + 40});
     }
-    subject_allow(&subject, UINT64_MAX);
+    subject_allow(&subject, UINT64_MAX, 0);
     for (uint32_t id = 0; id < subject.capacity; id++) {
         script_start(&subject, id, script_delays[id % SCRIPT_DELAYS]);
     }

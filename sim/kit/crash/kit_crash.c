@@ -857,16 +857,13 @@ bool crash_check(const struct tl_algo *algo, const void *options, const struct c
     life.early_ticks = precision.early_ticks;
     life.late_ticks = precision.late_ticks;
     life.at_most = has_word(algo, options, "delivery", "at-most");
-    bool done = temporary_make(&temporary, error);
-    done = done && set_path(&life, error);
-    done = done && try_kills(&life, error);
+    bool done =
+        temporary_make(&temporary, error) && set_path(&life, error) && try_kills(&life, error);
     if (done && crash_is_shimmed() && !journal->report.fault) {
         life.may_not_open = has_word(algo, options, "sync", "none");
         done = try_power(&life, error);
         life.may_not_open = false;
-    }
-    if (done && crash_is_shimmed() && !journal->report.fault) {
-        done = try_failures(&life, error);
+        done = done && try_failures(&life, error);
     }
     *report = journal->report;
     temporary_remove(&temporary);

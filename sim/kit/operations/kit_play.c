@@ -126,10 +126,8 @@ static void advance_to_next(struct kit_subject *subject, uint64_t budget)
     }
 }
 
-/* An operation on a structure that exists. */
-static void play_on(struct kit_player *player, const struct kit_op *op)
+void kit_do(struct kit_subject *subject, const struct kit_op *op)
 {
-    struct kit_subject *subject = &player->subject;
     subject->witness->operations++;
     if (subject->capacity == 0 && kit_op_timers(op) > 0) {
         return;
@@ -149,8 +147,7 @@ static void play_on(struct kit_player *player, const struct kit_op *op)
         (void)(op->id <= KIT_CAPACITY_MAX && subject_reserve(subject, op->id));
         break;
     case KIT_OP_ALLOW:
-        op->ticks > 0 ? subject_allow_small(subject, op->ticks)
-                      : subject_allow(subject, op->budget);
+        subject_allow(subject, op->budget, op->ticks);
         break;
     case KIT_OP_INSPECT:
         subject_inspect(subject);
@@ -160,7 +157,7 @@ static void play_on(struct kit_player *player, const struct kit_op *op)
         break;
     case KIT_OP_WHEN_START:
     case KIT_OP_WHEN_STOP:
-        add_action(player, op);
+        add_action(subject->on_fire_ctx, op);
         break;
     default:
         break; /* is not about one structure */
@@ -178,7 +175,7 @@ void kit_play_op(struct kit_play *play, const struct kit_op *op)
     if (player->alive && op->kind == KIT_OP_DESTROY) {
         destroy(player);
     } else if (player->alive && op->kind != KIT_OP_ON) {
-        play_on(player, op);
+        kit_do(&player->subject, op);
     }
 }
 

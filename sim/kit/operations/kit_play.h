@@ -19,6 +19,10 @@ struct kit_player {
     uint32_t action_room;
 };
 
+/* Execute one operation on a structure; ids and capacities are brought into range. Actions of
+ * callbacks are for a kit_player. */
+void kit_do(struct kit_subject *subject, const struct kit_op *op);
+
 /* Operations under way. */
 struct kit_play {
     const struct kit_target *target;
@@ -32,7 +36,7 @@ struct kit_play {
 /* Make the structure of that session and make it the current one; false if it refused. */
 bool kit_play_create(struct kit_play *play, uint32_t instance);
 
-/* Execute one operation, except a repetition; ids and capacities are brought into range. */
+/* Execute one operation, except a repetition. */
 void kit_play_op(struct kit_play *play, const struct kit_op *op);
 
 /* Let all timers fire, and destroy the structures. */

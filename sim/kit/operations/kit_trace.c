@@ -14,8 +14,9 @@
 /* A line that is written or read: each function below does both, and returns whether the line goes
  * on as it should. */
 struct text {
-    FILE *out;      /* NULL: it is read */
-    const char *at; /* the rest of a line that is read */
+    FILE *out;               /* NULL: it is read */
+    const char *at;          /* the rest of a line that is read */
+    const uint64_t *numbers; /* named by letters; NULL: there are none */
 };
 
 /* These words. */
@@ -37,19 +38,55 @@ static bool may_have(struct text *text, bool wanted, const char *given)
     return (text->out == NULL || wanted) && words(text, given);
 }
 
+static bool digits(struct text *text, uint64_t *value)
+{
+    char *end = NULL;
+    if (!isdigit((unsigned char)*text->at)) {
+        return false;
+    }
+    errno = 0;
+    *value = strtoull(text->at, &end, 10);
+    text->at = end;
+    return errno == 0;
+}
+
+/* The number of a letter, and what is computed from it, from left to right. */
+static uint64_t compute(struct text *text)
+{
+    uint64_t value = text->numbers[*text->at++ - 'A'];
+    while (*text->at != '\0' && strchr("+-*/", *text->at) != NULL &&
+           isdigit((unsigned char)text->at[1])) {
+        char sign = *text->at++;
+        uint64_t other = 1;
+        (void)digits(text, &other);
+        value = sign == '+'     ? due_add(value, other)
+                : sign == '*'   ? value * other
+                : sign == '/'   ? value / other
+                : value > other ? value - other
+                                : 0;
+    }
+    return value;
+}
+
 static bool number(struct text *text, uint64_t *value, uint64_t most)
 {
     if (text->out != NULL) {
         return fprintf(text->out, "%" PRIu64, *value) > 0;
     }
-    if (!isdigit((unsigned char)*text->at)) {
-        return false;
+    if (text->numbers != NULL && isupper((unsigned char)*text->at)) {
+        uint64_t computed = compute(text);
+        *value = computed < most ? computed : most;
+        return true;
     }
-    char *end = NULL;
-    errno = 0;
-    *value = strtoull(text->at, &end, 10);
-    text->at = end;
-    return errno == 0 && *value <= most;
+    return digits(text, value) && *value <= most;
+}
+
+bool kit_number_read(const char **at, const uint64_t *numbers, uint64_t *value)
+{
+    struct text text = {.at = *at, .numbers = numbers};
+    bool good = number(&text, value, UINT64_MAX);
+    *at = text.at;
+    return good;
 }
 
 static bool small(struct text *text, uint32_t *value, uint32_t most)
@@ -154,13 +191,14 @@ static bool text_line(struct text *text, const char *form, struct kit_op *op)
     return good;
 }
 
-static bool read_op(const char *line, struct kit_op *op)
+bool kit_op_read(const char **at, const uint64_t *numbers, struct kit_op *op)
 {
     bool good = false;
     for (size_t kind = KIT_OP_ON; kind < FORMS && !good; kind++) {
-        struct text text = {.at = line};
+        struct text text = {.at = *at, .numbers = numbers};
         *op = kit_op_of((enum kit_op_kind)kind, 0);
-        good = text_line(&text, forms[kind], op) && *text.at == '\0';
+        good = text_line(&text, forms[kind], op);
+        *at = good ? text.at : *at;
     }
     return good;
 }
@@ -255,6 +293,7 @@ static bool take_line(struct kit_trace *trace, struct kit_place *place, const st
                       const char *line, char why[WHY_BYTES])
 {
     struct kit_op op;
+    const char *end = line;
     if (trace->session_count == 0 || strncmp(line, "create", 6) == 0) {
         if (trace->session_count == KIT_INSTANCES_MAX) {
             (void)snprintf(why, WHY_BYTES, "at most %u structures exist at the same time",
@@ -270,7 +309,8 @@ static bool take_line(struct kit_trace *trace, struct kit_place *place, const st
             return true;
         }
         op = kit_op_of(KIT_OP_CREATE, (uint32_t)trace->session_count - 1);
-    } else if (!read_op(line, &op) || (op.kind == KIT_OP_ON && op.id >= trace->session_count)) {
+    } else if (!kit_op_read(&end, NULL, &op) || *end != '\0' ||
+               (op.kind == KIT_OP_ON && op.id >= trace->session_count)) {
         (void)snprintf(why, WHY_BYTES, "'%s' is not an operation, or has a value out of range",
                        line);
         return false;

@@ -153,6 +153,13 @@ void kit_trace_write(const struct kit_trace *trace, const struct tl_algo *algo, 
 bool kit_trace_read(struct kit_trace *trace, const struct tl_algo *algo, FILE *stream,
                     const char *name, struct error *error);
 
+/* Read the operation that *at begins with, and move *at past it. `numbers`, if any, are the values of
+ * the letters A, B, ... in it, which stand where a number can, as A, A+1 or A*2/3. */
+bool kit_op_read(const char **at, const uint64_t *numbers, struct kit_op *op);
+
+/* Read a number in the same way. */
+bool kit_number_read(const char **at, const uint64_t *numbers, uint64_t *value);
+
 /* Free the operations of a trace. Harmless on a zeroed one. */
 void kit_trace_release(struct kit_trace *trace);
 
