@@ -50,7 +50,7 @@ static bool digits(struct text *text, uint64_t *value)
     return errno == 0;
 }
 
-/* The number of a letter, and what is computed from it, from left to right. */
+/* The number of a letter, changed by operators from left to right. */
 static uint64_t compute(struct text *text)
 {
     uint64_t value = text->numbers[*text->at++ - 'A'];

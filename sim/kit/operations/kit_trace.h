@@ -154,7 +154,7 @@ bool kit_trace_read(struct kit_trace *trace, const struct tl_algo *algo, FILE *s
                     const char *name, struct error *error);
 
 /* Read the operation that *at begins with, and move *at past it. `numbers`, if any, are the values of
- * the letters A, B, ... in it, which stand where a number can, as A, A+1 or A*2/3. */
+ * the letters A, B, ... in it, which replace numbers: A, A+1 or A*2/3. */
 bool kit_op_read(const char **at, const uint64_t *numbers, struct kit_op *op);
 
 /* Read a number in the same way. */
