@@ -1,7 +1,5 @@
 #include "kit_cases.h"
 
-#include "kit_values.h"
-
 #include <string.h>
 
 static const struct kit_case cases[] = {

@@ -1,4 +1,4 @@
-#include "kit_records.h"
+#include "kit_subject.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -7,7 +7,6 @@
 
 #include "due.h"
 #include "kit_subject.h"
-#include "kit_values.h"
 
 #define LENGTH(array)        (sizeof(array) / sizeof(array)[0])
 

@@ -4,7 +4,6 @@
  */
 #include "kit.h"
 #include "kit_guard.h"
-#include "kit_records.h"
 #include "kit_script.h"
 
 #include "made.h"

@@ -5,7 +5,6 @@
 #include "test.h"
 
 #include "kit_subject.h"
-#include "kit_values.h"
 #include "replay.h"
 #include "replayed.h"
 #include "tape.h"

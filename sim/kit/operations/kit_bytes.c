@@ -1,5 +1,4 @@
 #include "kit_play.h"
-#include "kit_values.h"
 
 #include <string.h>
 

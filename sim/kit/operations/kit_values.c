@@ -1,4 +1,6 @@
-#include "kit_values.h"
+/* Numbers worth trying on a structure: where deadlines, steps and option values are likely to meet an
+ * edge of it. Knows no structure. */
+#include "kit_trace.h"
 
 #include <stdlib.h>
 
