@@ -69,6 +69,10 @@ LOCKED_HOOK(uint64_t, next, (const void *self), (locked->self))
 LOCKED_HOOK(uint64_t, count, (const void *self), (locked->self))
 LOCKED_HOOK(enum tl_status, sync, (void *self, uint64_t *durable_sequence),
             (locked->self, durable_sequence))
+LOCKED_HOOK(enum tl_status, check, (const void *self, char *why, size_t why_bytes),
+            (locked->self, why, why_bytes))
+LOCKED_HOOK(enum tl_status, recover, (void *self, tl_adopt_fn adopt, void *ctx),
+            (locked->self, adopt, ctx))
 
 static void locked_counters(const void *self, struct tl_counters *out)
 {
@@ -76,22 +80,10 @@ static void locked_counters(const void *self, struct tl_counters *out)
     locked->inner->counters(locked->self, out);
 }
 
-static enum tl_status locked_check(const void *self, char *why, size_t why_bytes)
-{
-    const struct locked *locked = self;
-    return locked->inner->check(locked->self, why, why_bytes);
-}
-
 static void locked_walk(const void *self, const struct tl_visitor *visitor)
 {
     const struct locked *locked = self;
     locked->inner->walk(locked->self, visitor);
-}
-
-static enum tl_status locked_recover(void *self, tl_adopt_fn adopt, void *ctx)
-{
-    const struct locked *locked = self;
-    return locked->inner->recover(locked->self, adopt, ctx);
 }
 
 static void locked_durability(const void *self, struct tl_durability *out)

@@ -77,8 +77,8 @@ static void renumber(STRUCTURE *heap)
     if (heap->vacant) {
         close_root(heap);
     }
-    size_t root = HEAP_ROOT(heap);
-    size_t end = heap->end;
+    uint32_t root = HEAP_ROOT(heap);
+    uint32_t end = heap->end;
     while (heap->end > root) {
         heap_entry first = heap->entries[root];
         close_root(heap);
@@ -97,7 +97,7 @@ static void renumber(STRUCTURE *heap)
             heap_entry_make(heap_entry_due(entry), (uint32_t)(i - root), heap_entry_id(entry)));
     }
     heap->end = end;
-    heap->serial = (uint32_t)(end - root);
+    heap->serial = end - root;
     heap->fence = heap_entry_make(heap_entry_due(heap->fence), before_fence, 0);
 }
 

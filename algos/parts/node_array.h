@@ -10,7 +10,7 @@
  *
  *   struct node
  *   NODES_FIRST     the index of timer 0; may depend on `array`
- *   NODE_ARRAY      the struct that holds the nodes, with the members
+ *   NODE_ARRAY      the struct that holds the nodes; default: STRUCTURE. It has the members
  *                     struct node *nodes AND_RECORDS; uint32_t capacity; uint64_t count (timers
  *                     pending);
  *                     const struct tl_allocator *allocator; struct tl_counters counters
@@ -21,11 +21,15 @@
 #define ALGOS_NODE_ARRAY_H
 
 #include "records.h"
-#include "timerlab.h"
 
 #include <stdalign.h>
 
 #define NODES_ALIGN 64
+
+#ifndef NODE_ARRAY
+#define NODE_ARRAY STRUCTURE
+#define NODES_OF_STRUCTURE
+#endif
 
 /* The node of that index. */
 #ifdef TL_EMBEDDED
@@ -113,5 +117,9 @@ static inline void nodes_moved(void *self, const struct tl_records *records)
 #define NODES_HOOKS                                                                                \
     .count = nodes_count, .counters = nodes_counters,                                              \
     .embedded_bytes = EMBEDDED_BYTES(sizeof(struct node)), .moved = EMBEDDED_HOOK(nodes_moved)
+
+#ifdef NODES_OF_STRUCTURE
+#include "structure.h"
+#endif
 
 #endif

@@ -23,9 +23,7 @@
 #include "tuning.h"
 #include "walk.h"
 
-#define NODE_ARRAY STRUCTURE
 #include "node_array.h"
-#include "structure.h"
 
 /* The capabilities of a structure that finds the first timer of this order at once. */
 #define ORDERED_CAPABILITIES                                                                       \

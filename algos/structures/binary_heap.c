@@ -46,17 +46,17 @@
 
 /* --- data ------------------------------------------------------------------------------------- */
 
-#define ROOT ((size_t)1)
+#define ROOT 1u
 
 struct binary_heap {
     heap_entry *entries; /* [0] is before every other; followed by the positions, in one block */
     uint32_t *by_id AND_RECORDS; /* positions */
     uint64_t clock;
-    size_t end;       /* the index after the last entry */
+    uint32_t end;     /* the index after the last entry */
+    bool vacant;      /* the timer at the root has fired, and its place is not taken yet */
     heap_entry fence; /* the running advance fires entries before this */
     uint32_t serial;
     uint32_t capacity;
-    bool vacant; /* the timer at the root has fired, and its place is not taken yet */
     const struct tl_allocator *allocator;
     struct tl_counters counters;
 };

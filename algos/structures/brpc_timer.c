@@ -96,12 +96,10 @@ struct brpc_timer {
     struct bucket buckets[]; /* bucket_count */
 };
 
-#define NODE_ARRAY  struct brpc_timer
-#define NODES_FIRST 0u
-#include "node_array.h"
+#define NODES_FIRST            0u
 #define STRUCTURE              struct brpc_timer
 #define STRUCTURE_BYTES(timer) (sizeof *(timer) + (timer)->bucket_count * sizeof(struct bucket))
-#include "structure.h"
+#include "node_array.h"
 
 #include "index_heap.h"
 

@@ -54,8 +54,8 @@ struct heap_options {
 struct dary_heap {
     heap_entry *entries; /* [arity - 1] is the root; followed by the positions, in one block */
     uint32_t *by_id AND_RECORDS; /* positions */
-    size_t root;
-    size_t end; /* the index after the last entry */
+    uint32_t root;
+    uint32_t end; /* the index after the last entry */
     unsigned arity;
     uint32_t serial;
     uint64_t clock;

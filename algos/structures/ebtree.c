@@ -86,10 +86,8 @@ struct ebtree {
 #define SLOT_LISTS struct ebtree
 #include "slot_list.h"
 #define NODES_FIRST FIRST
-#define NODE_ARRAY  struct ebtree
+#define STRUCTURE   struct ebtree
 #include "node_array.h"
-#define STRUCTURE struct ebtree
-#include "structure.h"
 
 /* --- data: the tree --------------------------------------------------------------------------- */
 

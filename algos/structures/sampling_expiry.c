@@ -70,10 +70,8 @@ struct sampling_expiry {
 };
 
 #define NODES_FIRST 0u
-#define NODE_ARRAY  struct sampling_expiry
+#define STRUCTURE   struct sampling_expiry
 #include "node_array.h"
-#define STRUCTURE struct sampling_expiry
-#include "structure.h"
 
 /* --- start and stop --------------------------------------------------------------------------- */
 

@@ -20,7 +20,7 @@
  * GLib ends the program.
  *
  * Invariants
- *   - sources[id] is attached and not destroyed, or NULL
+ *   - the source of a node is attached and not destroyed, or NULL
  *   - an advance fires only serials given before it began
  *
  * Complexity: start, stop O(1); a tick, and `next`, O(n): measured, 55 ns for each timer that is
@@ -29,11 +29,7 @@
  *
  * Source: GLib, "The Main Event Loop" (GSourceFuncs); libglib2.0-dev.
  */
-#include "walk.h"
 #include "timerlab.h"
-
-#include <inttypes.h>
-#include <stdalign.h>
 
 #ifdef TL_HAVE_GLIB
 
@@ -57,9 +53,13 @@ LOADED_LIBRARY(GLIB_FUNCTIONS, "libglib-2.0.so.0");
 
 #define CAPACITY_MAX (UINT32_C(1) << 31)
 
+struct node {
+    GSource *source; /* NULL: not pending */
+};
+
 struct glib_timers {
     GMainContext *context;
-    GSource **sources; /* by id */
+    struct node *nodes;
     uint32_t capacity;
     uint64_t count;
     uint64_t clock;
@@ -72,6 +72,10 @@ struct glib_timers {
     const struct tl_allocator *allocator;
     struct tl_counters counters;
 };
+
+#define NODES_FIRST 0u
+#define STRUCTURE   struct glib_timers
+#include "node_array.h"
 
 struct timer_source {
     GSource source;
@@ -114,7 +118,7 @@ static gboolean source_dispatch(GSource *source, GSourceFunc callback, gpointer 
     if (timers->fired >= timers->budget || !is_due(timer)) {
         return G_SOURCE_CONTINUE;
     }
-    timers->sources[timer->id] = NULL;
+    timers->nodes[timer->id].source = NULL;
     timers->count--;
     timers->fired++;
     TL_COUNT(timers, moves, 1);
@@ -134,39 +138,15 @@ static gint poll_nothing(GPollFD *files, guint count, gint timeout)
     return 0;
 }
 
-static size_t sources_bytes(uint32_t capacity)
-{
-    return ((size_t)capacity + 1) * sizeof(GSource *); /* never nothing */
-}
-
 static enum tl_status glib_reserve(void *self, uint32_t capacity)
 {
-    struct glib_timers *timers = self;
-    if (capacity <= timers->capacity && timers->sources != NULL) {
-        return TL_OK;
-    }
-    if (capacity > CAPACITY_MAX) {
-        return TL_ERR_CAPACITY;
-    }
-    GSource **sources =
-        timers->allocator->resize(timers->allocator->ctx, (void *)timers->sources,
-                                  timers->sources != NULL ? sources_bytes(timers->capacity) : 0,
-                                  sources_bytes(capacity), alignof(GSource *));
-    if (sources == NULL) {
-        return TL_ERR_NOMEM;
-    }
-    for (uint32_t id = timers->capacity; id < capacity; id++) {
-        sources[id] = NULL;
-    }
-    timers->sources = sources;
-    timers->capacity = capacity;
-    return TL_OK;
+    return nodes_reserve(self, capacity, CAPACITY_MAX, (struct node){NULL});
 }
 
 static void release(struct glib_timers *timers, uint32_t id)
 {
-    lib.g_source_destroy(timers->sources[id]);
-    timers->sources[id] = NULL;
+    lib.g_source_destroy(timers->nodes[id].source);
+    timers->nodes[id].source = NULL;
     timers->count--;
 }
 
@@ -174,14 +154,12 @@ static void glib_destroy(void *self)
 {
     struct glib_timers *timers = self;
     for (uint32_t id = 0; id < timers->capacity; id++) {
-        if (timers->sources[id] != NULL) {
+        if (timers->nodes[id].source != NULL) {
             release(timers, id);
         }
     }
     lib.g_main_context_unref(timers->context);
-    tl_free(timers->allocator, (void *)timers->sources, sources_bytes(timers->capacity),
-            alignof(GSource *));
-    tl_free(timers->allocator, timers, sizeof *timers, alignof(struct glib_timers));
+    nodes_destroy(timers);
 }
 
 static enum tl_status glib_create(const struct tl_config *config, void **self)
@@ -189,33 +167,26 @@ static enum tl_status glib_create(const struct tl_config *config, void **self)
     if (tl_library_load(&library) == NULL) {
         return tl_library_missing();
     }
-    struct glib_timers *timers =
-        tl_alloc(config->allocator, sizeof *timers, alignof(struct glib_timers));
-    if (timers == NULL) {
-        return TL_ERR_NOMEM;
-    }
-    *timers = (struct glib_timers){
+    struct glib_timers empty = {
         .clock = config->now, .fence = UINT64_MAX, .allocator = config->allocator};
-    enum tl_status status = glib_reserve(timers, config->capacity);
-    if (status != TL_OK) {
-        tl_free(config->allocator, timers, sizeof *timers, alignof(struct glib_timers));
-        return status;
+    enum tl_status status = structure_create(config, &empty, glib_reserve, nodes_destroy, self);
+    if (status == TL_OK) {
+        struct glib_timers *timers = *self;
+        timers->context = lib.g_main_context_new();
+        lib.g_main_context_set_poll_func(timers->context, poll_nothing);
     }
-    timers->context = lib.g_main_context_new();
-    lib.g_main_context_set_poll_func(timers->context, poll_nothing);
-    *self = timers;
-    return TL_OK;
+    return status;
 }
 
 static enum tl_status glib_start(void *self, uint32_t id, uint64_t deadline)
 {
     struct glib_timers *timers = self;
-    GSource *source = timers->sources[id];
+    GSource *source = timers->nodes[id].source;
     if (source == NULL) {
         source = lib.g_source_new(&source_functions, sizeof(struct timer_source));
         (void)lib.g_source_attach(source, timers->context);
         lib.g_source_unref(source); /* the context keeps it */
-        timers->sources[id] = source;
+        timers->nodes[id].source = source;
         timers->count++;
     }
     struct timer_source *timer = (struct timer_source *)(void *)source;
@@ -230,7 +201,7 @@ static enum tl_status glib_start(void *self, uint32_t id, uint64_t deadline)
 static enum tl_status glib_stop(void *self, uint32_t id)
 {
     struct glib_timers *timers = self;
-    if (timers->sources[id] == NULL) {
+    if (timers->nodes[id].source == NULL) {
         return TL_IDLE;
     }
     release(timers, id);
@@ -266,24 +237,16 @@ static uint64_t glib_next(const void *self)
     return timers->clock + (uint64_t)timeout_ticks;
 }
 
-static uint64_t glib_count(const void *self)
-{
-    return ((const struct glib_timers *)self)->count;
-}
-
-static void glib_counters(const void *self, struct tl_counters *out)
-{
-    *out = ((const struct glib_timers *)self)->counters;
-}
-
 static enum tl_status glib_check(const void *self, char *why, size_t why_bytes)
 {
     const struct glib_timers *timers = self;
     uint64_t pending = 0;
     for (uint32_t id = 0; id < timers->capacity; id++) {
-        const struct timer_source *timer = (const struct timer_source *)(void *)timers->sources[id];
+        const struct timer_source *timer =
+            (const struct timer_source *)(void *)timers->nodes[id].source;
         pending += timer != NULL;
-        if (timer != NULL && (timer->id != id || lib.g_source_is_destroyed(timers->sources[id]))) {
+        if (timer != NULL &&
+            (timer->id != id || lib.g_source_is_destroyed(timers->nodes[id].source))) {
             return corrupt(why, why_bytes, "the source of timer %" PRIu32 " is not its own", id);
         }
     }
@@ -297,8 +260,8 @@ static enum tl_status glib_check(const void *self, char *why, size_t why_bytes)
 #define GLIB_SUMMARY "GLib's main loop: a list of sources, all asked at every turn"
 #define GLIB_HOOKS                                                                                 \
     .create = glib_create, .destroy = glib_destroy, .reserve = glib_reserve, .start = glib_start,  \
-    .stop = glib_stop, .advance = glib_advance, .next = glib_next, .count = glib_count,            \
-    .counters = glib_counters, .check = glib_check
+    .stop = glib_stop, .advance = glib_advance, .next = glib_next, .count = nodes_count,           \
+    .counters = nodes_counters, .check = glib_check
 
 #else
 

@@ -45,16 +45,12 @@ void kv_close(struct kv_store *store);
 /* Return LMDB's text of the last error. */
 const char *kv_failure(const struct kv_store *store);
 
-/* Read or write the value of the record's key. TL_IDLE: the key is not there. */
-enum tl_status kv_get(struct kv_store *store, struct kv_record *record);
-enum tl_status kv_put(struct kv_store *store, const struct kv_record *record);
-
-/* The same for a value of any length. That of kv_get_large belongs to the store, and is valid until
- * the next call. */
-enum tl_status kv_get_large(struct kv_store *store, const struct kv_record *key, const void **value,
-                            size_t *bytes);
-enum tl_status kv_put_large(struct kv_store *store, const struct kv_record *key, const void *value,
-                            size_t bytes);
+/* Read or write the value of the record's key. TL_IDLE: the key is not there. The value of kv_get
+ * belongs to the store, and is valid until the next call. */
+enum tl_status kv_get(struct kv_store *store, const struct kv_record *key, const void **value,
+                      size_t *bytes);
+enum tl_status kv_put(struct kv_store *store, const struct kv_record *key, const void *value,
+                      size_t bytes);
 
 /* Remove the record's key, if it is there. */
 enum tl_status kv_remove(struct kv_store *store, const struct kv_record *record);

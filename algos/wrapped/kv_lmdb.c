@@ -184,8 +184,8 @@ enum tl_status kv_open(const char *folder, bool synced, bool unnamed, struct kv_
     return status == TL_IDLE ? TL_ERR_STORE : status;
 }
 
-enum tl_status kv_get_large(struct kv_store *store, const struct kv_record *key, const void **value,
-                            size_t *bytes)
+enum tl_status kv_get(struct kv_store *store, const struct kv_record *key, const void **value,
+                      size_t *bytes)
 {
     MDB_val name = val_of(key->key, key->key_bytes);
     MDB_val found;
@@ -200,8 +200,8 @@ enum tl_status kv_get_large(struct kv_store *store, const struct kv_record *key,
     return status;
 }
 
-enum tl_status kv_put_large(struct kv_store *store, const struct kv_record *key, const void *value,
-                            size_t bytes)
+enum tl_status kv_put(struct kv_store *store, const struct kv_record *key, const void *value,
+                      size_t bytes)
 {
     MDB_val name = val_of(key->key, key->key_bytes);
     MDB_val given = val_of(value, bytes);
@@ -220,23 +220,6 @@ static bool copy(uint8_t *to, size_t room, size_t *bytes, MDB_val from)
     memcpy(to, from.mv_data, from.mv_size);
     *bytes = from.mv_size;
     return true;
-}
-
-enum tl_status kv_get(struct kv_store *store, struct kv_record *record)
-{
-    MDB_val value;
-    const void *data;
-    enum tl_status status = kv_get_large(store, record, &data, &value.mv_size);
-    if (status != TL_OK) {
-        return status;
-    }
-    value.mv_data = (void *)data;
-    return copy(record->value, KV_VALUE_BYTES, &record->value_bytes, value) ? TL_OK : TL_ERR_STORE;
-}
-
-enum tl_status kv_put(struct kv_store *store, const struct kv_record *record)
-{
-    return kv_put_large(store, record, record->value, record->value_bytes);
 }
 
 enum tl_status kv_remove(struct kv_store *store, const struct kv_record *record)
@@ -289,11 +272,9 @@ uint64_t kv_bytes(struct kv_store *store)
         return TL_ERR_UNAVAILABLE;                                                                 \
     }
 UNAVAILABLE(kv_open, const char *folder, bool synced, bool unnamed, struct kv_store **store)
-UNAVAILABLE(kv_get, struct kv_store *store, struct kv_record *record)
-UNAVAILABLE(kv_put, struct kv_store *store, const struct kv_record *record)
-UNAVAILABLE(kv_get_large, struct kv_store *store, const struct kv_record *key, const void **value,
+UNAVAILABLE(kv_get, struct kv_store *store, const struct kv_record *key, const void **value,
             size_t *bytes)
-UNAVAILABLE(kv_put_large, struct kv_store *store, const struct kv_record *key, const void *value,
+UNAVAILABLE(kv_put, struct kv_store *store, const struct kv_record *key, const void *value,
             size_t bytes)
 UNAVAILABLE(kv_remove, struct kv_store *store, const struct kv_record *record)
 UNAVAILABLE(kv_seek, struct kv_store *store, const struct kv_record *from, kv_visit_fn visit,

@@ -93,11 +93,8 @@ struct kv_wheel {
 };
 
 #define NODES_FIRST 0
-#define NODE_ARRAY  struct kv_wheel
+#define STRUCTURE   struct kv_wheel
 #include "node_array.h"
-
-#define STRUCTURE struct kv_wheel
-#include "structure.h"
 
 /* --- records --------------------------------------------------------------------------------- */
 
@@ -202,7 +199,7 @@ static bool is_to_be_fired(const struct kv_wheel *wheel, const struct task *task
 static enum tl_status put(struct kv_wheel *wheel, const struct kv_record *record)
 {
     TL_COUNT(wheel, moves, 1);
-    return kv_put(wheel->store, record);
+    return kv_put(wheel->store, record, record->value, record->value_bytes);
 }
 
 static enum tl_status erase(struct kv_wheel *wheel, const struct kv_record *record)
@@ -213,8 +210,16 @@ static enum tl_status erase(struct kv_wheel *wheel, const struct kv_record *reco
 
 static enum tl_status get(struct kv_wheel *wheel, struct kv_record *record)
 {
+    const void *value = NULL;
     TL_COUNT(wheel, slots, 1);
-    return kv_get(wheel->store, record);
+    enum tl_status status = kv_get(wheel->store, record, &value, &record->value_bytes);
+    if (status == TL_OK && record->value_bytes > KV_VALUE_BYTES) {
+        return TL_ERR_STORE;
+    }
+    if (status == TL_OK) {
+        memcpy(record->value, value, record->value_bytes);
+    }
+    return status;
 }
 
 static const char *folder_of(const struct kv_wheel *wheel)

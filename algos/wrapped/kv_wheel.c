@@ -256,7 +256,7 @@ static enum tl_status put_kept(struct kv_wheel *wheel)
     for (const struct kept_call *kept = wheel->kept; kept != NULL && status == TL_OK;
          kept = kept->next) {
         struct kv_record key = call_key(kept->id, kept->generation);
-        status = kv_put_large(wheel->store, &key, kept->data, kept->bytes);
+        status = kv_put(wheel->store, &key, kept->data, kept->bytes);
     }
     return status;
 }
@@ -396,7 +396,7 @@ static enum tl_status put_call(struct kv_wheel *wheel, const struct task *task,
     if (call->bytes > 0) {
         memcpy(kept->data + name, call->payload, call->bytes);
     }
-    return kv_put_large(wheel->store, &key, kept->data, kept->bytes);
+    return kv_put(wheel->store, &key, kept->data, kept->bytes);
 }
 
 static enum tl_status start_with(struct kv_wheel *wheel, uint32_t id, uint64_t deadline,
@@ -479,7 +479,7 @@ static enum tl_status kv_call(void *self, uint32_t id, struct tl_call *out)
         data = kept->data;
         bytes = kept->bytes;
     } else {
-        status = kv_get_large(wheel->store, &key, &data, &bytes);
+        status = kv_get(wheel->store, &key, &data, &bytes);
     }
     size_t name = status == TL_OK ? strnlen(data, bytes) + 1 : 0;
     if (name == 0 || name > bytes) {
