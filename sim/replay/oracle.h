@@ -72,8 +72,8 @@ struct verdict {
 
 struct oracle;
 
-/* The structure to check, with its options, for timers 0 .. ids-1 in a replay with the polling policy
- * `drive`. `names`: of the timers in fault reports; NULL: their ids. */
+/* The structure to check, with its options, for timers 0 .. ids-1 and the polling policy `drive`.
+ * `names`: of the timers in fault reports; NULL: their ids. */
 struct oracle_plan {
     const struct tl_algo *algo;
     const void *options;

@@ -107,8 +107,8 @@ bool replay_create(struct replay *replay)
     return false;
 }
 
-/* Subtract each count of the window from the count so far: at the window's begin it is 0, at its end
- * the count at the begin. */
+/* Subtract each count of the window from the count so far: at its begin it is 0, at its end the
+ * count at its begin. */
 static void count_window(struct replay *replay)
 {
     const struct tl_algo *algo = replay->algo;
@@ -151,7 +151,7 @@ static bool is_over(const struct stretch *stretch)
 /* Return the tick at which the loop receives a reaction of the stream. */
 static uint64_t reaction_tick(const struct replay *replay, size_t reaction)
 {
-    return replay_comes_at(replay, replay->request->stream->reactions[reaction].tick);
+    return drive_awake(&replay->drive, replay->request->stream->reactions[reaction].tick);
 }
 
 /* Cut the operations before `tick` off the beginning of `rest`. */
@@ -466,43 +466,27 @@ static bool take_drive(struct replay *replay)
     return true;
 }
 
-/* Close the loop: open the closed loop in the check, the tape in all passes. Without reactions
- * neither is needed, unless callbacks take time, which postpones operations. For a structure that
- * fires nothing, reactions are operations like others. */
-static bool close_loop(struct replay *replay)
+/* Open the tape of the closed loop. It is not needed without reactions, unless the policy postpones
+ * operations or chooses the wakeups, nor for a structure that fires nothing. */
+static bool open_tape(struct replay *replay)
 {
     const struct replay_request *request = replay->request;
-    const struct tl_algo *algo = replay->algo;
     uint64_t max_delay_ticks = replay->header.max_delay_ticks;
-    replay->result->exact = tl_algo_is_exact(algo, request->options, max_delay_ticks);
-    bool reacts = replay->header.reactions > 0;
-    if ((algo->capabilities & TL_CAP_FIRES_NOTHING) != 0) {
+    bool checks = request->pass == PASS_CHECK;
+    bool fires = (request->algo->capabilities & TL_CAP_FIRES_NOTHING) == 0;
+    replay->result->exact = tl_algo_is_exact(request->algo, request->options, max_delay_ticks);
+    if (!fires || (replay->header.reactions == 0 && replay->service == NULL &&
+                   replay->drive.kind != DRIVE_SLACK)) {
         return true;
     }
-    if (!reacts && replay->service == NULL && replay->drive.kind != DRIVE_SLACK) {
-        return true;
+    replay->may_be_early = tl_algo_may_be_early(request->algo, request->options, max_delay_ticks);
+    if (request->tape == NULL) {
+        return checks ||
+               error_set(replay->error, "the reactions of the trace have not been determined");
     }
-    replay->may_be_early = tl_algo_may_be_early(algo, request->options, max_delay_ticks);
-    struct tape_head *head =
-        request->tape != NULL ? tape_head_open(request->tape, replay->error) : NULL;
-    if (request->tape != NULL && head == NULL) {
-        return false;
-    }
-    if (request->pass == PASS_CHECK) {
-        const struct closed_loop_plan plan = {
-            .stream = request->stream,
-            /* With any other policy it fires timers of different due ticks at once. */
-            .exact = replay->plain && replay->result->exact,
-            .carry = check_carry,
-            .ctx = replay,
-        };
-        replay->loop = reacts ? closed_loop_open(&plan) : NULL;
-        replay->recorder = head;
-        return true;
-    }
-    replay->player = head;
-    return head != NULL ||
-           error_set(replay->error, "the reactions of the trace have not been determined");
+    struct tape_head *head = tape_head_open(request->tape, replay->error);
+    *(checks ? &replay->recorder : &replay->player) = head;
+    return head != NULL;
 }
 
 static bool run_pass(struct replay *replay)
@@ -514,7 +498,7 @@ static bool run_pass(struct replay *replay)
     if (!take_drive(replay)) {
         return true;
     }
-    if (!close_loop(replay)) {
+    if (!open_tape(replay)) {
         return false;
     }
     replay->pass->open(replay);

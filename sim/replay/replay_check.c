@@ -189,7 +189,7 @@ static bool do_operation(struct replay *replay, const struct stream_operation *o
     return true;
 }
 
-void check_carry(void *ctx, const struct stream_operation *operation)
+static void check_carry(void *ctx, const struct stream_operation *operation)
 {
     struct replay *replay = ctx;
     if (replay->refused) {
@@ -211,6 +211,7 @@ static inline __attribute__((always_inline)) uint64_t advance_checked(struct rep
                                                                       uint64_t tick)
 {
     struct closed_loop *loop = replay->draining ? NULL : replay->loop;
+    replay->now = tick;
     if (loop != NULL) {
         closed_loop_advancing(loop, tick);
     }
@@ -293,7 +294,7 @@ static void come_round(struct replay *replay, uint64_t tick)
     for (; replay->reaction < replay->reaction_end; replay->reaction++) {
         const struct stream_reaction *reaction =
             &replay->request->stream->reactions[replay->reaction];
-        uint64_t at = replay_comes_at(replay, reaction->tick);
+        uint64_t at = drive_awake(&replay->drive, reaction->tick);
         if (at >= tick) {
             return;
         }
@@ -465,6 +466,14 @@ static void open_check(struct replay *replay)
                                      .slacks = slack ? request->stream->slacks : NULL};
     replay->oracle = oracle_create(&plan, &replay->result->verdict);
     replay->slack = slack ? slack_open(replay->header.ids) : NULL;
+    const struct closed_loop_plan loop_plan = {
+        .stream = request->stream,
+        /* With any other policy it fires timers of different due ticks at once. */
+        .exact = replay->plain && replay->result->exact,
+        .carry = check_carry,
+        .ctx = replay,
+    };
+    replay->loop = fires && replay->header.reactions > 0 ? closed_loop_open(&loop_plan) : NULL;
 }
 
 static void close_check(struct replay *replay)

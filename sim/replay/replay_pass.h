@@ -16,7 +16,8 @@ struct tally {
     uint64_t digest;
 };
 
-/* The queue of the server that response times are computed for (replay.h). Zeroed but for tick_ns at the beginning. */
+/* The queue of the server that response times are computed for (replay.h). Zeroed but for tick_ns
+ * at the beginning. */
 struct schedule {
     double tick_ns;
     double due_tick;   /* when the last caller arrived */
@@ -38,16 +39,14 @@ static inline double schedule_respond(struct schedule *schedule, double due_tick
 
 /* --- when operations become durable ---------------------------------------------------------- */
 
-/* The ticks until an operation or expiry is durable, that is until the durable sequence has passed
- * its number. */
-
 /* The sequence numbers that one tick gave, from `first`. */
 struct acknowledged_tick {
     uint64_t first;
     uint64_t tick;
 };
 
-/* Zeroed at the beginning. */
+/* The ticks until an operation or expiry is durable, that is until the durable sequence has passed
+ * its number. Zeroed at the beginning. */
 struct acknowledged {
     struct acknowledged_tick *waiting; /* a queue, from `begin` to `end` */
     uint32_t room;
@@ -183,12 +182,6 @@ extern const struct pass throughput_pass;
 extern const struct pass latency_pass;
 extern const struct pass recovery_pass;
 
-/* Return the tick at which the loop receives an operation that is at `tick` in the trace. */
-static inline uint64_t replay_comes_at(const struct replay *replay, uint64_t tick)
-{
-    return replay->drive.pause_count == 0 ? tick : drive_awake(&replay->drive, tick);
-}
-
 /* Create the structure for all timers of the trace, at the replay's clock. False: the result has
  * the reason. */
 bool replay_create(struct replay *replay);
@@ -208,9 +201,6 @@ void check_durable(struct replay *replay, uint64_t tick);
 /* In the check: return the tick to wake up at with the timers' slack; TL_NEVER: none is pending. */
 uint64_t check_slack_wake(const struct replay *replay);
 
-/* The check's loop_carry_fn; `ctx` is the replay. */
-void check_carry(void *ctx, const struct stream_operation *operation);
-
 /* Report that the structure refused an operation: its number in the trace, and its deadline. */
 void replay_refuse(struct replay *replay, uint64_t event, uint64_t deadline, enum tl_status status);
 
@@ -226,22 +216,14 @@ void replay_give_up(struct replay *replay, uint64_t from_tick, uint64_t to_tick,
 /* The advances of a pass, by its polling policy. `advance` is a constant in every caller, so that
  * each pass has a loop of its own. */
 
-/* Advance the structure to `tick`; return the number of expiries. */
+/* Move the clock to `tick` and advance the structure; return the number of expiries. */
 typedef uint64_t advance_fn(struct replay *replay, uint64_t tick);
 
-/* Make one advance and move the clock; return the number of expiries. */
-static inline __attribute__((always_inline)) uint64_t drive_to(struct replay *replay, uint64_t tick,
-                                                               advance_fn *advance)
-{
-    replay->now = tick;
-    return advance(replay, tick);
-}
-
-/* As drive_to, in a loop with callbacks that may take time. */
+/* Advance in a loop with callbacks that may take time. */
 static inline __attribute__((always_inline)) uint64_t round_to(struct replay *replay, uint64_t tick,
                                                                advance_fn *advance)
 {
-    uint64_t fired = drive_to(replay, tick, advance);
+    uint64_t fired = advance(replay, tick);
     if (replay->service != NULL) {
         uint64_t busy_ns = service_advanced(replay->service, tick, fired);
         if (replay->advance_count > 0) {
@@ -323,7 +305,7 @@ static inline void skip_to(struct replay *replay, uint64_t tick, advance_fn *adv
     replay->wakeups += ticks;
     replay->idle_wakeups += ticks;
     replay->result->empty_ticks += ticks;
-    (void)drive_to(replay, tick, advance);
+    (void)advance(replay, tick);
 }
 
 /* pass_time for loops that are not plain, and over long stretches; not inlined, to keep the plain
@@ -385,17 +367,17 @@ static inline __attribute__((always_inline)) bool pass_time(struct replay *repla
                 break;
             }
             replay->wakeups++;
-            replay->idle_wakeups += drive_to(replay, wake, advance) == 0;
+            replay->idle_wakeups += advance(replay, wake) == 0;
         }
         moves = comes && replay->now < tick;
         if (moves) {
-            (void)drive_to(replay, tick, advance);
+            (void)advance(replay, tick);
         }
     } else {
         moves = replay->now < tick;
         for (uint64_t now = replay->now; now < tick;) {
             replay->wakeups++;
-            replay->idle_wakeups += drive_to(replay, ++now, advance) == 0;
+            replay->idle_wakeups += advance(replay, ++now) == 0;
         }
     }
     return moves;

@@ -41,8 +41,8 @@ play_inside(struct replay *replay, const struct tape_inside *inside)
 
 /* --- steps ------------------------------------------------------------------------------------ */
 
-/* The loop over the step codes. Parameters that differ between passes are compile-time constants, so
- * that each pass has a loop of its own. */
+/* The loop over the step codes. Parameters that differ between passes are compile-time constants,
+ * so that each pass has a loop of its own. */
 
 /* Let time pass up to a group's tick. If operations are timed, return the reading of the
  * processor's counter from which the next one counts. */
@@ -163,6 +163,7 @@ static void open_throughput(struct replay *replay)
 static inline __attribute__((always_inline)) uint64_t advance_untimed(struct replay *replay,
                                                                       uint64_t tick)
 {
+    replay->now = tick;
     return replay->algo->advance(replay->self, tick, replay->budget, replay->fire, replay);
 }
 
@@ -326,8 +327,8 @@ static inline enum latency_op classify_operation(struct replay *replay, uint32_t
     return classify(replay, record->id, record->op == TRACE_STOP, record->deadline, tick);
 }
 
-/* File one call of the window: its service time, and its response time including `waited_ns` before the loop
- * received it. Keep the longest with its place. Conversion to signed integers is one
+/* File one call of the window: its service time, and its response time including `waited_ns` before
+ * the loop received it. Keep the longest with its place. Conversion to signed integers is one
  * instruction. */
 static inline void file_call(struct replay *replay, enum latency_op op, double due_tick,
                              double waited_ns, uint32_t cycles, struct replay_worst place)
@@ -443,6 +444,7 @@ static inline __attribute__((always_inline)) uint64_t advance_timed(struct repla
 {
     const struct tape_inside *inside = replay->inside;
     tl_fire_fn fire = replay->player != NULL ? fired_timed : fired_alone;
+    replay->now = tick;
     replay->inside_sum_cycles = 0;
     uint64_t from = clock_cycles();
     uint64_t fired = replay->algo->advance(replay->self, tick, replay->budget, fire, replay);

@@ -161,8 +161,8 @@ static bool is_checked(const struct job *job, const struct entrant *entrant)
     return entrant->right && (entrant->contender != NULL || job->request->ranks != NULL);
 }
 
-/* Check one entrant, in a process of its own or in this one: checks are not timed, so several run in
- * parallel. */
+/* Check one entrant, in a process of its own or in this one. Checks are not timed, so that several
+ * run in parallel. */
 static void check_one(void *ctx, size_t number)
 {
     struct job *job = ctx;

@@ -172,7 +172,7 @@ void simulation_describe_traces(const struct simulation *simulation, json_t *con
 /* Harmless on a zeroed one. */
 void simulation_free(struct simulation *simulation);
 
-/* --- latencies, as files and as text: latency_report.c ----------------------------------------- */
+/* --- latencies as files and as text: latency_report.c ----------------------------------------- */
 
 /* The two times of a call: see replay.h. */
 enum latency_time { LATENCY_SERVICE, LATENCY_RESPONSE, LATENCY_TIMES };
