@@ -474,15 +474,15 @@ static inline void fire_slot(struct linked_wheel *wheel, uint32_t slot, uint64_t
 }
 
 /* How many nodes of the next slot to move down in an advance. Most slots have few of all timers; how
- * few is not known. So each eighth of the time before the slot moves four times as many as the one
- * before, and from the fourth on they suffice for all timers. */
+ * few is not known. So the portions grow in the first eight of 16 parts of the time before the slot.
+ * Those of the last eight suffice for all timers. */
 static uint32_t portion_of(const struct linked_wheel *wheel, const struct level *level)
 {
-    uint32_t eighth = level->shift - 3u;
+    uint32_t part_bits = level->shift - 4u;
     uint32_t step_bits = wheel->step > 1 ? 64 - (uint32_t)__builtin_clzll(wheel->step - 1) : 0;
-    uint32_t advances = eighth > step_bits ? eighth - step_bits : 0; /* log2, in an eighth */
-    uint32_t eighths = wheel->clock >> eighth & 7;
-    uint64_t share = wheel->count >> (advances + 2 + (eighths < 3 ? 2 * (3 - eighths) : 0));
+    uint32_t advances = part_bits > step_bits ? part_bits - step_bits : 0; /* log2, in a part */
+    uint32_t part = wheel->clock >> part_bits & 15;
+    uint64_t share = wheel->count >> (advances + 3 + (part < 8 ? 6 - part * 3 / 4 : 0));
     return share > PORTION ? (uint32_t)share : PORTION;
 }
 
