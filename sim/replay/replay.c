@@ -1,6 +1,5 @@
 /* A pass from the trace's first block to its end: the structure, the window, the clock. */
 #include "child.h"
-#include "due.h"
 #include "memory.h"
 #include "replay_pass.h"
 

@@ -119,7 +119,7 @@ struct replay_result {
     uint64_t ids;
     uint64_t bytes_durable;          /* check, of a durable structure: at the window's end */
     uint64_t syncs;                  /* check: waits for the disk, in the window */
-    uint64_t acknowledged_max_ticks; /* check: acknowledged.h; up to the end tick */
+    uint64_t acknowledged_max_ticks; /* check: until an operation is durable; up to the end tick */
 
     /* recovery */
     uint64_t recovery_ns; /* of create and recover */
