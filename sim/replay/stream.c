@@ -66,7 +66,7 @@ static inline void add_step(struct step_codes *codes, uint8_t *room, uint8_t *re
 void step_codes_make(struct step_codes *codes, uint8_t *room, const struct trace_record *records,
                      const struct trace_group *groups, size_t count)
 {
-    uint8_t rest[STEPS_A_CODE];
+    uint8_t rest[STEPS_A_CODE] = {0};
     struct step_codes made = {.codes = room};
     for (size_t g = 0; g < count; g++) {
         const struct trace_record *record = records + groups[g].first;
