@@ -121,6 +121,8 @@ static const struct kit_case cases[] = {
      "calls that only ask change nothing, nor does counting"},
     {"cost", "inside", KIT_ONCE, case_cost,
      "the work counted grows with the timers as the descriptor says"},
+    {"span", "inside", KIT_ONCE, case_span,
+     "an advance over 2^32 ticks and more costs no more than one over a large wheel"},
     {"determinism", "inside", 0, case_determinism,
      "equal operations give equal results, whatever memory held before"},
     {"two-threads", "threads", KIT_ONCE, case_two_threads,

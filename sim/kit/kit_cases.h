@@ -22,7 +22,7 @@ kit_case_fn case_create, case_empty, case_destroy_pending, case_two_instances,
     case_memory_bounded, case_many_one_tick, case_many_exactly, case_many_churn, case_many_reserved,
     case_callback_crowd, case_long_life, case_number_again, case_records, case_records_moved,
     case_records_beside, case_records_none, case_records_alike, case_records_contract, case_small,
-    case_invariants, case_counters, case_undisturbed, case_cost, case_determinism, case_two_threads,
-    case_concurrent_steps, case_concurrent_stress;
+    case_invariants, case_counters, case_undisturbed, case_cost, case_span, case_determinism,
+    case_two_threads, case_concurrent_steps, case_concurrent_stress;
 
 #endif

@@ -48,7 +48,8 @@ enum wrong {
     EXPIRY_WALKS_WHEN_MANY,
     START_WALKS_ITS_TICK,
     STOP_SEARCHES_ITS_LIST,
-    WALK_ENDS_FIRST
+    WALK_ENDS_FIRST,
+    ADVANCE_VISITS_BLOCKS
 };
 
 #define BITS   5
@@ -305,6 +306,9 @@ static void jump(struct shown *shown, uint64_t now)
 static uint64_t told_advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire, void *ctx)
 {
     struct shown *shown = self;
+    if (WRONG == ADVANCE_VISITS_BLOCKS) { /* one slot for each 2^20 ticks */
+        shown->counters.slots += (now >> 20) - (shown->clock >> 20);
+    }
     append_all(shown->nodes, DUE, LATE);
     if (now - shown->clock > UINT64_C(1) << (BITS * (LEVELS + 1))) {
         jump(shown, now);
