@@ -13,8 +13,9 @@
  * The gains are the largest of idle-reset, hold, fill-drain and mixed-server, with 10,000 timers and
  * a million, without the one tuning and with it. The first three gain only where the timers do not
  * fit the caches; at 10,000 timers slot_ring.h costs up to a fifth. NEVER_INLINE gains in
- * bitmap-wheel, cascading-wheel, chunk-wheel and linked-wheel only, ALWAYS_INLINE in chunk-wheel
- * only. A tuning that gains less than 1.15 times in a structure is not used there.
+ * bitmap-wheel, cascading-wheel, chunk-wheel and linked-wheel only (in nexus-wheel it keeps an
+ * exported copy as fast as the built one), ALWAYS_INLINE in chunk-wheel only. A tuning that gains
+ * less than 1.15 times in a structure is not used there.
  *
  * A build with TL_UNTUNED (the CMake option, the preset `untuned`) compiles the same sources without
  * them. Comparing it with the usual build separates the speed of an algorithm from that of its

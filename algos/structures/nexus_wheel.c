@@ -146,8 +146,8 @@ static uint64_t minima_least(const struct nexus_wheel *wheel, uint64_t *slots)
 /* Move the due timers of a slot to DUE, up to `room` of them, and up to *moves timers that now
  * belong to a finer level there. Return the number of due ones. Few of the slots that a poll passes
  * have work: inlined, this would take the registers of the loop that passes them. */
-static uint64_t collect_slot(struct nexus_wheel *wheel, uint32_t level, uint32_t slot,
-                             uint64_t room, uint64_t *moves)
+static NEVER_INLINE uint64_t collect_slot(struct nexus_wheel *wheel, uint32_t level, uint32_t slot,
+                                          uint64_t room, uint64_t *moves)
 {
     struct timer_buckets *buckets = &wheel->buckets;
     uint32_t head = bucket_head(buckets, FIRST_BUCKET + slot, 0);

@@ -216,7 +216,8 @@ static bool remember(struct search *search, uint64_t passed, const struct timer_
     while (search->tried[at].passed != 0) {
         const struct tried *tried = &search->tried[at];
         if (tried->passed == passed && tried->timer.start == timer->start &&
-            tried->timer.pending == timer->pending && tried->timer.owed == timer->owed) {
+            tried->timer.limit == timer->limit && tried->timer.pending == timer->pending &&
+            tried->timer.owed == timer->owed) {
             return false;
         }
         at = (at + 1) % TRIED_MAX;

@@ -124,7 +124,7 @@ limited made/mine "$TIMERLAB" new mine -o made
 limited small.svg "$TIMERLAB" show hier-wheel 'start a 2; advance 3' -o small.svg
 limited made/step-000.svg "$TIMERLAB" show hier-wheel 'start a 2; advance 3' -o made
 limited made/report.html "$TIMERLAB" report --no-pictures foreign/kept -o made
-limited made/results.csv "$TIMERLAB" sim t.trace -a binary-heap --runs 1 -o made
+limited made/work.csv "$TIMERLAB" sim t.trace -a binary-heap --runs 1 -o made
 limited made/cells/ "$TIMERLAB" sweep t.trace -a binary-heap --runs 1 -o made
 limited small "$TIMERLAB" tune t.trace -a binary-heap --counts -o small
 limited made/live.csv "$TIMERLAB" live -a binary-heap -n 10 --seconds 0.1 -o made
