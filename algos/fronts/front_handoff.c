@@ -4,9 +4,9 @@
  * A start or stop writes the timer's wanted state under a short lock and puts its id into a queue;
  * only advance uses the structure. A timer is in each queue at most once: the last wish counts.
  */
-#include "walk.h"
 #include "front.h"
 #include "registry.h"
+#include "walk.h"
 
 #include <pthread.h>
 #include <stdalign.h>

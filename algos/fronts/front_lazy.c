@@ -39,9 +39,9 @@
  * Timers that one advance fires are in the order of their old deadlines, and `next` is a bound:
  * `ordered`, `fifo`, `next-exact` and, with the option `slack`, `exact` are lost.
  */
-#include "walk.h"
 #include "front.h"
 #include "registry.h"
+#include "walk.h"
 
 #include <stdalign.h>
 #include <stdio.h>

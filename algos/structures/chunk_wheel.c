@@ -777,16 +777,16 @@ static enum tl_status wheel_check(const void *self, char *why, size_t why_bytes)
 }
 
 /* A stale entry is shown at its slot's first tick. */
-static void walk_entries(const struct chunk_wheel *wheel, uint32_t slot,
+static void walk_entries(const struct chunk_wheel *wheel, const struct slot *slot,
                          const struct tl_visitor *visitor)
 {
-    for (uint32_t at = wheel->slots[slot].tail; next_entry(wheel, &at);) {
+    for (uint32_t at = slot->tail; next_entry(wheel, &at);) {
         uint32_t id = wheel->words[at];
         uint64_t due = due_of(node_of(wheel, id));
         if (due != UINT64_MAX) {
             walk_timer(visitor, id, due < SERIALS ? due : TL_NEVER, 0);
-        } else if (slot >= FIRST) {
-            walk_stale(visitor, id, wheel->slots[slot].tick);
+        } else if (slot >= &wheel->slots[FIRST]) {
+            walk_stale(visitor, id, slot->tick);
         }
     }
 }
@@ -799,17 +799,17 @@ static void wheel_walk(const void *self, const struct tl_visitor *visitor)
     if (wheel->slots[LATE].tail != EMPTY || wheel->slots[LATE_TOO].tail != EMPTY) {
         walk_due_part(visitor);
         walk_node(visitor, 0, TL_NEVER);
-        walk_entries(wheel, LATE + LATE_TOO - wheel->late, visitor);
-        walk_entries(wheel, wheel->late, visitor);
+        walk_entries(wheel, &wheel->slots[LATE + LATE_TOO - wheel->late], visitor);
+        walk_entries(wheel, &wheel->slots[wheel->late], visitor);
     }
     for (uint32_t level = 0; level < LEVELS; level++) {
         uint64_t hand = wheel->position >> shift_of(level);
         walk_level(visitor, level + 1, width_of(level));
         for (uint32_t i = 0; i < LEVEL_SLOTS; i++) {
-            uint32_t slot = first_slot(level) + i;
+            const struct slot *slot = &wheel->slots[first_slot(level) + i];
             uint64_t ahead = (i - hand) & (LEVEL_SLOTS - 1);
             uint64_t from = (hand + ahead) << shift_of(level);
-            bool flagged = wheel->slots[slot].tail != EMPTY;
+            bool flagged = slot->tail != EMPTY;
             walk_span(visitor, i, from, from + (width_of(level) - 1),
                       (ahead == 0 ? TL_MARK_HAND : 0u) | (flagged ? TL_MARK_FLAGGED : 0u));
             walk_entries(wheel, slot, visitor);

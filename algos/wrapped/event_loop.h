@@ -7,11 +7,11 @@
 #ifndef ALGOS_EVENT_LOOP_H
 #define ALGOS_EVENT_LOOP_H
 
-#include "walk.h"
 #include "loaded_library.h"
 #include "pinned_table.h"
 #include "timerlab.h"
 #include "virtual_clock.h"
+#include "walk.h"
 
 #include <inttypes.h>
 #include <stdalign.h>
