@@ -1,8 +1,7 @@
 /*
  * reorder.h: sorts events by time, within a window. An event is held back until another is a window
  * later; events of the same time keep their order. Events that are later than the window allows are
- * moved to the time that has been reached, and counted. Events in order cost next to nothing,
- * events a few places out of order little more; the others go through a heap.
+ * moved to the time that has been reached, and counted.
  */
 #ifndef SIM_REORDER_H
 #define SIM_REORDER_H
@@ -16,6 +15,9 @@ struct reorder;
 /* The number of events that are held back at most, for any window. */
 #define REORDER_EVENTS_MAX ((size_t)1 << 20)
 
+/* In place of a window: all events are held back until reorder_take_until. */
+#define REORDER_NO_WINDOW  UINT64_MAX
+
 /* Take the next event in order; false ends everything. */
 typedef bool (*reorder_fn)(void *ctx, uint64_t time_ns, const void *event);
 
@@ -24,8 +26,8 @@ struct reorder *reorder_create(uint64_t window_ns, size_t event_bytes, reorder_f
 /* Add a copy of an event. False: `take` returned false. */
 bool reorder_add(struct reorder *reorder, uint64_t time_ns, const void *event);
 
-/* Take the events that are held back. */
-bool reorder_finish(struct reorder *reorder);
+/* Take the events up to that time; UINT64_MAX: all that are held back. False as above. */
+bool reorder_take_until(struct reorder *reorder, uint64_t time_ns);
 
 struct reorder_counts {
     uint64_t events;

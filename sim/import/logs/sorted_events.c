@@ -46,7 +46,7 @@ bool sorted_events_end(struct sorted_events *events, const char *expected, struc
             (double)order->max_backward_ns / 1e9);
     }
     events->error = error;
-    return reorder_finish(events->reorder);
+    return reorder_take_until(events->reorder, UINT64_MAX);
 }
 
 bool sorted_events_finish(struct sorted_events *events, struct import_summary *summary,

@@ -1,6 +1,7 @@
 #include "timer_model.h"
 
 #include "memory.h"
+#include "reorder.h"
 #include "trace.h"
 
 #include <stdlib.h>
@@ -20,23 +21,16 @@ struct model_queue {
     uint32_t first; /* due first */
     uint32_t last;
     uint32_t free; /* timers of answered requests, linked by `next` */
-    /* The last start and its due tick (0: none), because many starts have both in common and a
-     * division is slow. */
-    uint64_t due_at_ns;
-    uint64_t due_at_tick;
     struct timer_queue_counts counts;
 };
 
 /* The end of a request: an answer in time, or the expiry of a timer that is in no queue. */
 struct model_answer {
-    uint64_t time_ns;
-    uint64_t number; /* the order among equal times */
     uint32_t timer;
     bool expires;
 };
 
 struct timer_model {
-    const char *output;
     struct trace_writer *writer;
     uint64_t tick_ns;
     bool begun;
@@ -47,33 +41,11 @@ struct timer_model {
     struct model_timer *timers;
     uint32_t timer_count;
     uint32_t timer_room;
-    struct model_answer *answers; /* a heap */
-    uint32_t answer_count;
-    uint32_t answer_room;
-    uint64_t requests;
+    struct reorder *answers;
+    struct error *error; /* of the current call: the reorder's callback has no other way to it */
     uint64_t starts;
     uint64_t stops;
 };
-
-struct timer_model *timer_model_open(const char *output, uint64_t tick_ns,
-                                     const uint64_t timeouts_ns[TIMER_MODEL_QUEUES],
-                                     struct error *error)
-{
-    struct timer_model *model = memory_new(1, sizeof *model);
-    model->output = output;
-    model->tick_ns = tick_ns;
-    for (unsigned i = 0; i < TIMER_MODEL_QUEUES; i++) {
-        model->queues[i] = (struct model_queue){
-            .timeout_ns = timeouts_ns[i], .first = NONE, .last = NONE, .free = NONE};
-    }
-    model->writer = trace_writer_open(output, tick_ns, error);
-    if (model->writer == NULL) {
-        timer_model_close(model);
-        return NULL;
-    }
-    trace_writer_declare_causes(model->writer); /* see TIMER_MODEL_CAUSES: there are no reactions */
-    return model;
-}
 
 uint32_t timer_model_new_timer(struct timer_model *model, unsigned queue)
 {
@@ -140,13 +112,6 @@ static bool write_stop(struct timer_model *model, uint64_t time_ns, uint32_t tim
                             TRACE_STOP, 0, error);
 }
 
-/* Return the first tick that is not before the end of a timeout that begins now. */
-static uint64_t due_tick_after(const struct timer_model *model, uint64_t timeout_ns)
-{
-    uint64_t due_ns = model->now_ns + timeout_ns;
-    return due_ns / model->tick_ns + (due_ns % model->tick_ns != 0);
-}
-
 static void count_arm(struct timer_queue_counts *counts)
 {
     counts->arms++;
@@ -155,9 +120,12 @@ static void count_arm(struct timer_queue_counts *counts)
     }
 }
 
-static bool write_start(struct timer_model *model, uint32_t timer, uint64_t due_tick,
+/* The timer is due at the first tick that is not before the end of the timeout. */
+static bool write_start(struct timer_model *model, uint32_t timer, uint64_t timeout_ns,
                         struct error *error)
 {
+    uint64_t due_ns = model->now_ns + timeout_ns;
+    uint64_t due_tick = due_ns / model->tick_ns + (due_ns % model->tick_ns != 0);
     model->timers[timer].due_tick = due_tick;
     model->starts++;
     return trace_writer_add(model->writer, model->now_tick - model->base_tick, timer, TRACE_START,
@@ -167,10 +135,6 @@ static bool write_start(struct timer_model *model, uint32_t timer, uint64_t due_
 bool timer_model_start(struct timer_model *model, uint32_t timer, struct error *error)
 {
     struct model_queue *queue = &model->queues[model->timers[timer].queue];
-    if (queue->due_at_ns != model->now_ns || queue->due_at_tick == 0) {
-        queue->due_at_ns = model->now_ns;
-        queue->due_at_tick = due_tick_after(model, queue->timeout_ns);
-    }
     if (model->timers[timer].due_tick == 0) {
         count_arm(&queue->counts);
         link_last(model, queue, timer);
@@ -181,7 +145,7 @@ bool timer_model_start(struct timer_model *model, uint32_t timer, struct error *
             link_last(model, queue, timer);
         }
     }
-    return write_start(model, timer, queue->due_at_tick, error);
+    return write_start(model, timer, queue->timeout_ns, error);
 }
 
 bool timer_model_stop(struct timer_model *model, uint32_t timer, struct error *error)
@@ -202,56 +166,21 @@ bool timer_model_is_armed(const struct timer_model *model, uint32_t timer)
 
 /* --- requests --------------------------------------------------------------------------------- */
 
-static bool sooner(const struct model_answer *a, const struct model_answer *b)
+static bool end_request(void *ctx, uint64_t time_ns, const void *event)
 {
-    return a->time_ns != b->time_ns ? a->time_ns < b->time_ns : a->number < b->number;
-}
-
-static void add_answer(struct timer_model *model, struct model_answer answer)
-{
-    MEMORY_REACH(model->answers, model->answer_room, model->answer_count);
-    uint32_t at = model->answer_count++;
-    for (; at > 0 && sooner(&answer, &model->answers[(at - 1) / 2]); at = (at - 1) / 2) {
-        model->answers[at] = model->answers[(at - 1) / 2];
-    }
-    model->answers[at] = answer;
-}
-
-static struct model_answer remove_first_answer(struct timer_model *model)
-{
-    struct model_answer *heap = model->answers;
-    struct model_answer first = heap[0];
-    uint32_t count = --model->answer_count;
-    struct model_answer last = heap[count];
-    size_t at = 0;
-    for (size_t child = 1; child < count; child = 2 * at + 1) {
-        if (child + 1 < count && sooner(&heap[child + 1], &heap[child])) {
-            child++;
-        }
-        if (!sooner(&heap[child], &last)) {
-            break;
-        }
-        heap[at] = heap[child];
-        at = child;
-    }
-    heap[at] = last;
-    return first;
-}
-
-static bool end_first_request(struct timer_model *model, struct error *error)
-{
-    struct model_answer answer = remove_first_answer(model);
-    struct model_queue *queue = &model->queues[model->timers[answer.timer].queue];
-    disarm(model, queue, answer.timer);
-    if (answer.expires) {
+    struct timer_model *model = ctx;
+    const struct model_answer *answer = event;
+    struct model_queue *queue = &model->queues[model->timers[answer->timer].queue];
+    disarm(model, queue, answer->timer);
+    if (answer->expires) {
         queue->counts.expired++;
         return true;
     }
     queue->counts.stops++;
     /* Even a late structure does not hold a stopped timer: its id can be used again. */
-    model->timers[answer.timer].next = queue->free;
-    queue->free = answer.timer;
-    return write_stop(model, answer.time_ns, answer.timer, error);
+    model->timers[answer->timer].next = queue->free;
+    queue->free = answer->timer;
+    return write_stop(model, time_ns, answer->timer, model->error);
 }
 
 bool timer_model_request(struct timer_model *model, unsigned queue_number, uint64_t duration_ns,
@@ -269,44 +198,59 @@ bool timer_model_request(struct timer_model *model, unsigned queue_number, uint6
     if (own) {
         count_arm(&queue->counts);
     }
-    if (own ? !write_start(model, timer, due_tick_after(model, timeout_ns), error)
+    if (own ? !write_start(model, timer, timeout_ns, error)
             : !timer_model_start(model, timer, error)) {
         return false;
     }
     uint64_t due_tick = model->timers[timer].due_tick;
     bool answered = duration_ns <= TIMER_MODEL_TIMEOUT_MAX_NS * 2;
     uint64_t end_ns = model->now_ns + (answered ? duration_ns : 0);
-    struct model_answer answer = {.time_ns = end_ns, .number = model->requests, .timer = timer};
+    struct model_answer answer = {.timer = timer};
     if (!answered || end_ns / model->tick_ns >= due_tick) {
         /* It expires before the answer. */
         if (!own) {
             return true; /* in its queue */
         }
-        answer.time_ns = due_tick * model->tick_ns;
+        end_ns = due_tick * model->tick_ns;
         answer.expires = true;
     }
-    model->requests++;
-    add_answer(model, answer);
-    return true;
+    return reorder_add(model->answers, end_ns, &answer);
 }
 
-/* --- time ------------------------------------------------------------------------------------- */
+/* --- the whole -------------------------------------------------------------------------------- */
+
+struct timer_model *timer_model_open(const char *output, uint64_t tick_ns,
+                                     const uint64_t timeouts_ns[TIMER_MODEL_QUEUES],
+                                     struct error *error)
+{
+    struct timer_model *model = memory_new(1, sizeof *model);
+    model->tick_ns = tick_ns;
+    for (unsigned i = 0; i < TIMER_MODEL_QUEUES; i++) {
+        model->queues[i] = (struct model_queue){
+            .timeout_ns = timeouts_ns[i], .first = NONE, .last = NONE, .free = NONE};
+    }
+    model->answers =
+        reorder_create(REORDER_NO_WINDOW, sizeof(struct model_answer), end_request, model);
+    model->writer = trace_writer_open(output, tick_ns, error);
+    if (model->writer == NULL) {
+        timer_model_close(model);
+        return NULL;
+    }
+    trace_writer_declare_causes(model->writer); /* see TIMER_MODEL_CAUSES: there are no reactions */
+    return model;
+}
 
 bool timer_model_advance(struct timer_model *model, uint64_t time_ns, struct error *error)
 {
-    if (model->begun && time_ns == model->now_ns && model->answer_count == 0) {
-        return true;
-    }
     model->now_ns = time_ns;
     model->now_tick = time_ns / model->tick_ns;
     if (!model->begun) {
         model->begun = true;
         model->base_tick = model->now_tick;
     }
-    while (model->answer_count > 0 && model->answers[0].time_ns <= time_ns) {
-        if (!end_first_request(model, error)) {
-            return false;
-        }
+    model->error = error;
+    if (!reorder_take_until(model->answers, time_ns)) {
+        return false;
     }
     for (unsigned i = 0; i < TIMER_MODEL_QUEUES; i++) {
         expire(model, &model->queues[i]);
@@ -320,10 +264,9 @@ bool timer_model_finish(struct timer_model *model, struct error *error)
     for (unsigned i = 0; i < TIMER_MODEL_QUEUES; i++) {
         at_last_event[i] = model->queues[i].counts;
     }
-    while (model->answer_count > 0) {
-        if (!end_first_request(model, error)) {
-            return false;
-        }
+    model->error = error;
+    if (!reorder_take_until(model->answers, UINT64_MAX)) {
+        return false;
     }
     for (unsigned i = 0; i < TIMER_MODEL_QUEUES; i++) {
         struct timer_queue_counts *counts = &model->queues[i].counts;
@@ -359,6 +302,6 @@ void timer_model_close(struct timer_model *model)
     }
     trace_writer_abort(model->writer);
     free(model->timers);
-    free(model->answers);
+    reorder_destroy(model->answers);
     free(model);
 }

@@ -459,7 +459,7 @@ uint64_t timer_calls_delay_ns(const struct timer_calls *calls, uint32_t timer)
 bool timer_calls_finish(struct timer_calls *calls, struct error *error)
 {
     calls->error = error;
-    return reorder_finish(calls->reorder);
+    return reorder_take_until(calls->reorder, UINT64_MAX);
 }
 
 struct trace_writer *timer_calls_end(struct timer_calls *calls, struct import_summary *summary,
