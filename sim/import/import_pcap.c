@@ -406,10 +406,11 @@ static bool finish_rto(struct pcap_import *import, struct error *error)
         return false;
     }
     const struct timer_queue_counts *queue = timer_model_counts(import->model, 0);
-    const struct timer_model_totals totals = timer_model_totals(import->model);
     const struct reorder_counts *order = reorder_counts(segments->reorder);
     const struct rto_counts *rto = &import->rto_counts;
     uint32_t flows = key_table_count(segments->keys);
+    struct import_summary summary = {.format = "pcap", .details = describe_packets(import)};
+    timer_model_end(import->model, &summary);
     const struct import_count counts[] = {
         {"packets", segments->tally.lines},
         {"malformed_packets", segments->tally.malformed},
@@ -425,23 +426,14 @@ static bool finish_rto(struct pcap_import *import, struct error *error)
         {"expiry", queue->expired},
         {"armed_at_end", queue->armed},
         {"max_armed", queue->max_armed},
-        {"timers", totals.timers},
-        {"trace_starts", totals.starts},
-        {"trace_stops", totals.stops},
+        {"timers", summary.timers},
+        {"trace_starts", summary.starts},
+        {"trace_stops", summary.stops},
     };
-    json_t *details = describe_packets(import);
-    (void)json_object_set_new(details, "connections", json_integer(flows));
-    (void)json_object_set_new(details, "rto_ns", json_integer((json_int_t)import->rto_ns));
-    struct import_summary summary = {.format = "pcap",
-                                     IMPORT_COUNTS(counts),
-                                     .causes = TIMER_MODEL_CAUSES,
-                                     .starts = totals.starts,
-                                     .stops = totals.stops,
-                                     .timers = totals.timers,
-                                     .details = details};
-    uint64_t end_tick;
-    struct trace_writer *writer = timer_model_end(import->model, &end_tick);
-    return sorted_events_finish(segments, &summary, writer, end_tick, error);
+    IMPORT_COUNTS(&summary, counts);
+    (void)json_object_set_new(summary.details, "connections", json_integer(flows));
+    (void)json_object_set_new(summary.details, "rto_ns", json_integer((json_int_t)import->rto_ns));
+    return sorted_events_finish(segments, &summary, error);
 }
 
 static bool open_model(struct pcap_import *import, struct error *error)

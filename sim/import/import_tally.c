@@ -191,14 +191,11 @@ static void print_summary(const struct import_tally *tally, const struct import_
 }
 
 bool import_finish(struct import_tally *tally, const struct import_summary *summary,
-                   struct trace_writer *writer, uint64_t end_tick, struct error *error)
+                   struct error *error)
 {
-    bool good = false;
-    if (writer != NULL) {
-        char *text = origin_text(tally, summary);
-        good = trace_writer_commit(writer, 0, end_tick, 0, text, error);
-        free(text);
-    }
+    char *text = origin_text(tally, summary);
+    bool good = trace_writer_commit(summary->writer, 0, summary->end_tick, 0, text, error);
+    free(text);
     if (good) {
         print_summary(tally, summary);
     }

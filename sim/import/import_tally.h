@@ -112,16 +112,16 @@ struct import_count {
     uint64_t count;
 };
 
-#define IMPORT_COUNTS(array) .counts = (array), .count_count = sizeof(array) / sizeof((array)[0])
-
 /* Return the numbers as a JSON object. */
 json_t *import_counts_json(const struct import_count *counts, size_t count);
 
 /* Report how many operations are reactions, and the rule that found them. */
 void import_causes_print(const struct import_tally *tally, uint64_t reactions, const char *rule);
 
-/* A finished import. */
+/* A finished import: the trace, of which `writer` has all operations, and its numbers. */
 struct import_summary {
+    struct trace_writer *writer;
+    uint64_t end_tick;
     const char *format;
     const struct import_count *counts;
     size_t count_count;
@@ -136,9 +136,13 @@ struct import_summary {
     json_t *details; /* further members of the origin; released here; NULL: none */
 };
 
-/* Complete the trace with an origin that has these numbers, and write the summary. `writer` is
- * committed or aborted; NULL fails. */
+/* Set the counts of a summary to the elements of an array. */
+#define IMPORT_COUNTS(summary, array)                                                              \
+    ((summary)->counts = (array), (summary)->count_count = sizeof(array) / sizeof((array)[0]))
+
+/* Complete the trace with an origin that has these numbers, and report them. The writer is
+ * committed or aborted. */
 bool import_finish(struct import_tally *tally, const struct import_summary *summary,
-                   struct trace_writer *writer, uint64_t end_tick, struct error *error);
+                   struct error *error);
 
 #endif

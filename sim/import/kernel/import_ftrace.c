@@ -448,9 +448,10 @@ static bool finish(struct ftrace_import *import, struct trace_writer *writer, ui
         (void)snprintf(clock, sizeof clock, ", HZ %" PRIu64 " (%s)", import->hz,
                        import->hz_given ? "given" : "estimated");
     }
-    const struct import_summary summary = {
+    struct import_summary summary = {
+        .writer = writer,
+        .end_tick = end_tick,
         .format = "ftrace",
-        IMPORT_COUNTS(all),
         .span_ns = import_times_span_ns(&import->times),
         .tick_ns = import->tick_ns,
         .clock = clock,
@@ -460,7 +461,8 @@ static bool finish(struct ftrace_import *import, struct trace_writer *writer, ui
         .stops = import->stops,
         .timers = import->ids,
         .details = describe_recording(import, functions, function_count)};
-    if (!import_finish(&import->tally, &summary, writer, end_tick, error)) {
+    IMPORT_COUNTS(&summary, all);
+    if (!import_finish(&import->tally, &summary, error)) {
         return false;
     }
     print_functions(import, functions, function_count);

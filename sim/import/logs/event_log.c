@@ -170,7 +170,8 @@ static bool write_log(struct event_log *log, const char *format, json_t *details
     const struct reorder_counts *order = reorder_counts(log->sorted.reorder);
     const struct timer_queue_counts *idle = timer_model_counts(log->model, IDLE_QUEUE);
     const struct timer_queue_counts *request = timer_model_counts(log->model, REQUEST_QUEUE);
-    const struct timer_model_totals totals = timer_model_totals(log->model);
+    struct import_summary summary = {.format = format, .details = add_details(log, details)};
+    timer_model_end(log->model, &summary);
     const struct import_count counts[] = {
         {"lines", tally->lines},
         {"blank_lines", tally->blank},
@@ -190,20 +191,12 @@ static bool write_log(struct event_log *log, const char *format, json_t *details
         {"requests_stopped", request->stops},
         {"requests_expired", request->expired_in_all},
         {"max_requests_armed", request->max_armed},
-        {"timers", totals.timers},
-        {"trace_starts", totals.starts},
-        {"trace_stops", totals.stops},
+        {"timers", summary.timers},
+        {"trace_starts", summary.starts},
+        {"trace_stops", summary.stops},
     };
-    uint64_t end_tick;
-    struct trace_writer *writer = timer_model_end(log->model, &end_tick);
-    struct import_summary summary = {.format = format,
-                                     IMPORT_COUNTS(counts),
-                                     .causes = TIMER_MODEL_CAUSES,
-                                     .starts = totals.starts,
-                                     .stops = totals.stops,
-                                     .timers = totals.timers,
-                                     .details = add_details(log, details)};
-    return sorted_events_finish(&log->sorted, &summary, writer, end_tick, error);
+    IMPORT_COUNTS(&summary, counts);
+    return sorted_events_finish(&log->sorted, &summary, error);
 }
 
 bool event_log_finish(struct event_log *log, const char *format, json_t *details,

@@ -50,14 +50,14 @@ bool sorted_events_end(struct sorted_events *events, const char *expected, struc
 }
 
 bool sorted_events_finish(struct sorted_events *events, struct import_summary *summary,
-                          struct trace_writer *writer, uint64_t end_tick, struct error *error)
+                          struct error *error)
 {
     const struct reorder_counts *order = reorder_counts(events->reorder);
     summary->span_ns = import_times_span_ns(&events->times);
     summary->tick_ns = events->settings.tick_ns;
     import_warn_seconds(&events->tally, &events->times, summary->tick_ns);
     import_warn_gap(&events->tally, &events->times);
-    events->finished = import_finish(&events->tally, summary, writer, end_tick, error);
+    events->finished = import_finish(&events->tally, summary, error);
     if (events->finished && order->too_late > 0) {
         (void)fprintf(events->tally.job->report,
                       "%s: %" PRIu64 " %ss were more than %.9g s out of order, and were moved; "

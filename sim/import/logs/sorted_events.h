@@ -35,7 +35,7 @@ bool sorted_events_end(struct sorted_events *events, const char *expected, struc
 
 /* Warn about odd times, then import_finish. Sets the summary's times. */
 bool sorted_events_finish(struct sorted_events *events, struct import_summary *summary,
-                          struct trace_writer *writer, uint64_t end_tick, struct error *error);
+                          struct error *error);
 
 /* Release all; an unfinished import prints its malformed lines. */
 void sorted_events_close(struct sorted_events *events);

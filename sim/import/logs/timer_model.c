@@ -1,5 +1,6 @@
 #include "timer_model.h"
 
+#include "import_tally.h"
 #include "memory.h"
 #include "reorder.h"
 #include "trace.h"
@@ -282,17 +283,15 @@ const struct timer_queue_counts *timer_model_counts(const struct timer_model *mo
     return &model->queues[queue].counts;
 }
 
-struct timer_model_totals timer_model_totals(const struct timer_model *model)
+void timer_model_end(struct timer_model *model, struct import_summary *summary)
 {
-    return (struct timer_model_totals){model->timer_count, model->starts, model->stops};
-}
-
-struct trace_writer *timer_model_end(struct timer_model *model, uint64_t *end_tick)
-{
-    struct trace_writer *writer = model->writer;
+    summary->writer = model->writer;
     model->writer = NULL;
-    *end_tick = model->now_tick - model->base_tick + 1;
-    return writer;
+    summary->end_tick = model->now_tick - model->base_tick + 1;
+    summary->causes = TIMER_MODEL_CAUSES;
+    summary->starts = model->starts;
+    summary->stops = model->stops;
+    summary->timers = model->timer_count;
 }
 
 void timer_model_close(struct timer_model *model)

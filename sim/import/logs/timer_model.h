@@ -21,8 +21,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct import_summary;
 struct timer_model;
-struct trace_writer;
 
 /* Queues are named by numbers below this. */
 #define TIMER_MODEL_QUEUES         2u
@@ -81,17 +81,9 @@ bool timer_model_finish(struct timer_model *model, struct error *error);
 const struct timer_queue_counts *timer_model_counts(const struct timer_model *model,
                                                     unsigned queue);
 
-/* The operations of the trace. */
-struct timer_model_totals {
-    uint64_t timers;
-    uint64_t starts;
-    uint64_t stops;
-};
-struct timer_model_totals timer_model_totals(const struct timer_model *model);
-
-/* After timer_model_finish: return the writer of the trace, which the caller commits with this end
- * tick. */
-struct trace_writer *timer_model_end(struct timer_model *model, uint64_t *end_tick);
+/* After timer_model_finish: hand over the trace, and set the rule of causes and the numbers of
+ * operations, for import_finish. */
+void timer_model_end(struct timer_model *model, struct import_summary *summary);
 
 /* Release the model (NULL is legal), and remove the trace unless timer_model_end was called. */
 void timer_model_close(struct timer_model *model);

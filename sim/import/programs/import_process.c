@@ -340,11 +340,10 @@ static bool conclude(struct process_import *import, struct error *error)
         {"cause_unknown", counts->cause_unknown},
         {"cause_crossed", counts->cause_crossed},
     };
-    struct import_summary summary = {.format = "process", IMPORT_COUNTS(all)};
-    uint64_t end_tick;
-    struct trace_writer *writer =
-        timer_calls_end(import->calls, &summary, import->causes, &end_tick);
-    return import_finish(&import->tally, &summary, writer, end_tick, error);
+    struct import_summary summary = {.format = "process", .causes = import->causes};
+    IMPORT_COUNTS(&summary, all);
+    timer_calls_end(import->calls, &summary);
+    return import_finish(&import->tally, &summary, error);
 }
 
 /* Distinguish the two forms by their begin, and read the rest. */

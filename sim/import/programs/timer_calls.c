@@ -462,21 +462,18 @@ bool timer_calls_finish(struct timer_calls *calls, struct error *error)
     return reorder_take_until(calls->reorder, UINT64_MAX);
 }
 
-struct trace_writer *timer_calls_end(struct timer_calls *calls, struct import_summary *summary,
-                                     const char *cause_rule, uint64_t *end_tick)
+void timer_calls_end(struct timer_calls *calls, struct import_summary *summary)
 {
     uint64_t last = tick_now(calls) > calls->last_due_tick ? tick_now(calls) : calls->last_due_tick;
-    struct trace_writer *writer = calls->writer;
+    summary->writer = calls->writer;
     calls->writer = NULL;
-    *end_tick = last + 1;
+    summary->end_tick = last + 1;
     summary->span_ns = calls->latest_ns - calls->first_ns;
     summary->tick_ns = calls->settings.tick_ns;
-    summary->causes = cause_rule;
     summary->reactions = calls->counts.reactions;
     summary->starts = calls->counts.starts;
     summary->stops = calls->counts.stops;
     summary->timers = calls->counts.ids;
-    return writer;
 }
 
 const struct timer_calls_counts *timer_calls_counts(const struct timer_calls *calls)

@@ -113,10 +113,9 @@ uint64_t timer_calls_delay_ns(const struct timer_calls *calls, uint32_t timer);
 /* Write the operations that are held back. No call may follow. */
 bool timer_calls_finish(struct timer_calls *calls, struct error *error);
 
-/* After timer_calls_finish: return the writer of the trace, for import_finish with this end tick
- * and the summary's counts and times, which are set. */
-struct trace_writer *timer_calls_end(struct timer_calls *calls, struct import_summary *summary,
-                                     const char *cause_rule, uint64_t *end_tick);
+/* After timer_calls_finish: hand over the trace, and set the numbers of operations and the times,
+ * for import_finish. */
+void timer_calls_end(struct timer_calls *calls, struct import_summary *summary);
 
 const struct timer_calls_counts *timer_calls_counts(const struct timer_calls *calls);
 

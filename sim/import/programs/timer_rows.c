@@ -246,10 +246,10 @@ static bool write_rows(struct timer_rows *rows, struct error *error)
         {"trace_starts", calls->starts},
         {"trace_stops", calls->stops},
     };
-    struct import_summary summary = {.format = "events", IMPORT_COUNTS(counts)};
-    uint64_t end_tick;
-    struct trace_writer *writer = timer_calls_end(rows->calls, &summary, cause_rule, &end_tick);
-    return sorted_events_finish(&rows->sorted, &summary, writer, end_tick, error);
+    struct import_summary summary = {.format = "events", .causes = cause_rule};
+    IMPORT_COUNTS(&summary, counts);
+    timer_calls_end(rows->calls, &summary);
+    return sorted_events_finish(&rows->sorted, &summary, error);
 }
 
 bool timer_rows_finish(struct timer_rows *rows, struct error *error)
