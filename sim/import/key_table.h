@@ -17,8 +17,7 @@ struct key_table;
 
 struct key_table *key_table_create(void);
 
-/* Return the number of a key, which is new if the key is. 2^30 keys, or 32 GiB of them, are out of
- * memory. */
+/* Return the number of a key, which is new if the key is. 2^30 keys are out of memory. */
 uint32_t key_table_number(struct key_table *table, const void *key, size_t length);
 
 /* Return the number of keys. */
