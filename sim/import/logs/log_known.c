@@ -121,10 +121,9 @@ static const char *guess_name(const char *text, size_t length)
         return "squid";
     }
     uint64_t time_ns;
-    struct log_time_cache cache = {0};
     for (const char *bracket = memchr(text, '[', length); bracket != NULL;
          bracket = memchr(bracket + 1, '[', (size_t)(end - bracket) - 1)) {
-        if (end - bracket > 25 && log_time_parse_haproxy(&cache, bracket + 1, 24, &time_ns)) {
+        if (end - bracket > 25 && log_time_parse_haproxy(bracket + 1, 24, &time_ns)) {
             return "haproxy";
         }
     }

@@ -6,81 +6,73 @@
 #include <string.h>
 #include <time.h>
 
-#define NS_PER_SECOND INT64_C(1000000000)
-#define YEAR_MAX      2200u /* 2^63 ns last until 2262 */
-
-/* Return the days from 1970-01-01 to a day of the Gregorian calendar. The year begins with March
- * here, so that the leap day is its last. */
-static int64_t days_since_1970(unsigned year, unsigned month, unsigned day)
-{
-    unsigned y = month <= 2 ? year - 1 : year;
-    unsigned m = month <= 2 ? month + 9 : month - 3;
-    unsigned days_of_months = (153 * m + 2) / 5; /* 31 30 31 30 31, twice and a bit */
-    return (int64_t)y * 365 + y / 4 - y / 100 + y / 400 + days_of_months + day - 1 - 719468;
-}
+#define NS_PER_SECOND UINT64_C(1000000000)
+#define YEAR_MAX      2200 /* 2^63 ns last until 2262 */
 
 static bool is_digit(char c)
 {
     return c >= '0' && c <= '9';
 }
 
-static bool two_digits(const char *text, unsigned *number)
+/* Whether a text begins with a shape, in which 0 stands for a digit and ? for any character. */
+static bool has_shape(const char *text, const char *shape)
 {
-    unsigned tens = (unsigned)text[0] - '0';
-    unsigned ones = (unsigned)text[1] - '0';
-    *number = tens * 10 + ones;
-    return tens <= 9 && ones <= 9;
-}
-
-static bool day_of(unsigned year, unsigned month, unsigned day, int64_t *days)
-{
-    static const unsigned lengths[] = {31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
-    if (year < 1970 || year > YEAR_MAX || month < 1 || month > 12 || day < 1 ||
-        day > lengths[month - 1] ||
-        (month == 2 && day == 29 && (year % 4 != 0 || (year % 100 == 0 && year % 400 != 0)))) {
-        return false;
+    for (; *shape != '\0'; text++, shape++) {
+        if (*shape == '0' ? !is_digit(*text) : *shape != '?' && *shape != *text) {
+            return false;
+        }
     }
-    *days = days_since_1970(year, month, day);
     return true;
 }
 
-/* "hh:mm:ss"; a second may be a leap second. */
-static bool take_clock(const char *text, int64_t *seconds)
+/* Return the number that these digits make. */
+static int digits_at(const char *text, size_t count)
 {
-    unsigned hour;
-    unsigned minute;
-    unsigned second;
-    if (!two_digits(text, &hour) || text[2] != ':' || !two_digits(text + 3, &minute) ||
-        text[5] != ':' || !two_digits(text + 6, &second) || hour > 23 || minute > 59 ||
-        second > 60) {
-        return false;
+    int number = 0;
+    for (size_t i = 0; i < count; i++) {
+        number = number * 10 + (text[i] - '0');
     }
-    *seconds = (int64_t)hour * 3600 + (int64_t)minute * 60 + second;
-    return true;
+    return number;
 }
 
 /* "+hhmm" or "+hh:mm": seconds that the zone is ahead of UTC. */
 static bool take_zone(const char *text, size_t length, int64_t *seconds)
 {
-    unsigned hours;
-    unsigned minutes;
-    bool colon = length == 6 && text[3] == ':';
+    bool colon = length == 6;
     if ((length != 5 && !colon) || (text[0] != '+' && text[0] != '-') ||
-        !two_digits(text + 1, &hours) || !two_digits(text + (colon ? 4 : 3), &minutes) ||
-        hours > 23 || minutes > 59) {
+        !has_shape(text + 1, colon ? "00:00" : "0000")) {
         return false;
     }
-    *seconds = (int64_t)hours * 3600 + (int64_t)minutes * 60;
-    if (text[0] == '-') {
-        *seconds = -*seconds;
+    int hours = digits_at(text + 1, 2);
+    int minutes = digits_at(text + length - 2, 2);
+    *seconds = (hours * 3600 + minutes * 60) * (text[0] == '-' ? -1 : 1);
+    return hours <= 23 && minutes <= 59;
+}
+
+/* The time of a day and of "hh:mm:ss", in a zone that is so many seconds ahead of UTC. False: there
+ * is no such time, or it is before 1970. A second may be a leap second. */
+static bool take_moment(int year, int month, int day, const char *clock, int64_t ahead,
+                        uint64_t *time_ns)
+{
+    struct tm tm = {.tm_year = year - 1900, .tm_mon = month - 1, .tm_mday = day};
+    int hour = digits_at(clock, 2);
+    int minute = digits_at(clock + 3, 2);
+    int second = digits_at(clock + 6, 2);
+    /* timegm turns a day that its month does not have into one of the next. */
+    int64_t seconds = timegm(&tm) + hour * 3600 + minute * 60 + second - ahead;
+    if (year < 1970 || year > YEAR_MAX || tm.tm_mon != month - 1 || tm.tm_mday != day ||
+        hour > 23 || minute > 59 || second > 60 || seconds < 0) {
+        return false;
     }
+    *time_ns = (uint64_t)seconds * NS_PER_SECOND;
     return true;
 }
 
-static unsigned month_of(const char *name)
+/* Return the month of that name; 0: there is none. */
+static int month_of(const char *name)
 {
     static const char names[] = "jan feb mar apr may jun jul aug sep oct nov dec";
-    for (unsigned month = 1; month <= 12; month++) {
+    for (int month = 1; month <= 12; month++) {
         const char *candidate = names + (size_t)(month - 1) * 4;
         if ((name[0] | 0x20) == candidate[0] && (name[1] | 0x20) == candidate[1] &&
             (name[2] | 0x20) == candidate[2]) {
@@ -88,31 +80,6 @@ static unsigned month_of(const char *name)
         }
     }
     return 0;
-}
-
-/* Fill the cache with the midnight of "dd/Mon/yyyy:" in zone "+hhmm". */
-static bool take_midnight(struct log_time_cache *cache, const char *date, const char *zone)
-{
-    unsigned day;
-    unsigned century;
-    unsigned year;
-    int64_t days;
-    int64_t ahead;
-    unsigned month = month_of(date + 3);
-    if (!two_digits(date, &day) || date[2] != '/' || date[6] != '/' ||
-        !two_digits(date + 7, &century) || !two_digits(date + 9, &year) || date[11] != ':' ||
-        !day_of(century * 100 + year, month, day, &days) || !take_zone(zone, 5, &ahead)) {
-        return false;
-    }
-    int64_t seconds = days * 86400 - ahead;
-    if (seconds < 0) {
-        return false;
-    }
-    memcpy(cache->date, date, sizeof cache->date);
-    memcpy(cache->zone, zone, sizeof cache->zone);
-    cache->midnight_ns = (uint64_t)(seconds * NS_PER_SECOND);
-    cache->filled = true;
-    return true;
 }
 
 /* Add the digits from place `i` on, as tenths of a unit and so on; returns the place after. */
@@ -126,39 +93,25 @@ static size_t take_fraction(const char *text, size_t length, size_t i, uint64_t 
     return i;
 }
 
-/* A date and a clock of 20 bytes, in a zone of five. */
-static bool parse_clf(struct log_time_cache *cache, const char *text, const char *zone,
-                      uint64_t *time_ns)
+/* A date and a clock of 20 bytes. */
+static bool parse_clf(const char *text, int64_t ahead, uint64_t *time_ns)
 {
-    int64_t seconds;
-    if (!take_clock(text + 12, &seconds)) {
-        return false;
-    }
-    bool same = cache->filled && memcmp(text, cache->date, sizeof cache->date) == 0 &&
-                memcmp(zone, cache->zone, sizeof cache->zone) == 0;
-    if (!same && !take_midnight(cache, text, zone)) {
-        return false;
-    }
-    *time_ns = cache->midnight_ns + (uint64_t)(seconds * NS_PER_SECOND);
-    return true;
+    return has_shape(text, "00/???/0000:00:00:00") &&
+           take_moment(digits_at(text + 7, 4), month_of(text + 3), digits_at(text, 2), text + 12,
+                       ahead, time_ns);
 }
 
-bool log_time_parse_clf(struct log_time_cache *cache, const char *text, size_t length,
-                        uint64_t *time_ns)
+bool log_time_parse_clf(const char *text, size_t length, uint64_t *time_ns)
 {
-    return length == 26 && text[20] == ' ' && parse_clf(cache, text, text + 21, time_ns);
+    int64_t ahead;
+    return length == 26 && text[20] == ' ' && take_zone(text + 21, 5, &ahead) &&
+           parse_clf(text, ahead, time_ns);
 }
 
-bool log_time_parse_haproxy(struct log_time_cache *cache, const char *text, size_t length,
-                            uint64_t *time_ns)
+bool log_time_parse_haproxy(const char *text, size_t length, uint64_t *time_ns)
 {
-    uint64_t fraction_ns = 0;
-    if (length != 24 || text[20] != '.' || !parse_clf(cache, text, "+0000", time_ns) ||
-        take_fraction(text, length, 21, (uint64_t)NS_PER_SECOND, &fraction_ns) != length) {
-        return false;
-    }
-    *time_ns += fraction_ns;
-    return true;
+    return length == 24 && text[20] == '.' && parse_clf(text, 0, time_ns) &&
+           take_fraction(text, length, 21, NS_PER_SECOND, time_ns) == length;
 }
 
 bool log_time_parse_number(const char *text, size_t length, uint64_t unit_ns, uint64_t *time_ns)
@@ -183,33 +136,23 @@ bool log_time_parse_number(const char *text, size_t length, uint64_t unit_ns, ui
 
 bool log_time_parse_iso(const char *text, size_t length, uint64_t *time_ns)
 {
-    unsigned century;
-    unsigned year;
-    unsigned month;
-    unsigned day;
-    int64_t days;
-    int64_t seconds;
-    if (length < 19 || !two_digits(text, &century) || !two_digits(text + 2, &year) ||
-        text[4] != '-' || !two_digits(text + 5, &month) || text[7] != '-' ||
-        !two_digits(text + 8, &day) || (text[10] != 'T' && text[10] != ' ') ||
-        !take_clock(text + 11, &seconds) || !day_of(century * 100 + year, month, day, &days)) {
+    if (length < 19 || !has_shape(text, "0000-00-00?00:00:00") ||
+        (text[10] != 'T' && text[10] != ' ')) {
         return false;
     }
     size_t i = 19;
     uint64_t fraction_ns = 0;
     if (i < length && (text[i] == '.' || text[i] == ',')) {
-        i = take_fraction(text, length, i + 1, (uint64_t)NS_PER_SECOND, &fraction_ns);
+        i = take_fraction(text, length, i + 1, NS_PER_SECOND, &fraction_ns);
     }
     int64_t ahead = 0;
     bool utc = i == length || (i + 1 == length && text[i] == 'Z');
-    if (!utc && !take_zone(text + i, length - i, &ahead)) {
+    if ((!utc && !take_zone(text + i, length - i, &ahead)) ||
+        !take_moment(digits_at(text, 4), digits_at(text + 5, 2), digits_at(text + 8, 2), text + 11,
+                     ahead, time_ns)) {
         return false;
     }
-    seconds += days * 86400 - ahead;
-    if (seconds < 0) {
-        return false;
-    }
-    *time_ns = (uint64_t)(seconds * NS_PER_SECOND) + fraction_ns;
+    *time_ns += fraction_ns;
     return true;
 }
 
@@ -257,7 +200,7 @@ static bool parse_format(const char *format, const char *text, size_t length, ui
     uint64_t fraction_ns = 0;
     if (at != NULL && (*at == '.' || *at == ',')) {
         size_t from = (size_t)(at - copy) + 1;
-        at = copy + take_fraction(copy, length, from, (uint64_t)NS_PER_SECOND, &fraction_ns);
+        at = copy + take_fraction(copy, length, from, NS_PER_SECOND, &fraction_ns);
     }
     at = at != NULL ? strptime(at, split.tail, &tm) : NULL;
     if (at == NULL || *at != '\0') {
@@ -268,7 +211,7 @@ static bool parse_format(const char *format, const char *text, size_t length, ui
     if (seconds < 0 || seconds > INT64_C(7258118400)) {
         return false;
     }
-    *time_ns = (uint64_t)(seconds * NS_PER_SECOND) + fraction_ns;
+    *time_ns = (uint64_t)seconds * NS_PER_SECOND + fraction_ns;
     return true;
 }
 
@@ -296,7 +239,7 @@ static const char *wrong_number(struct log_value value, uint64_t unit_ns)
     while (digits < value.length && is_digit(value.text[digits])) {
         digits++;
     }
-    if (unit_ns == (uint64_t)NS_PER_SECOND && digits >= 12 && digits <= 19) {
+    if (unit_ns == NS_PER_SECOND && digits >= 12 && digits <= 19) {
         return digits < 15   ? "no time in seconds: it looks like milliseconds, --time-unit ms"
                : digits < 18 ? "no time in seconds: it looks like microseconds, --time-unit us"
                              : "no time in seconds: it looks like nanoseconds, --time-unit ns";
@@ -323,11 +266,11 @@ const char *log_time_parse(struct log_time_form *form, struct log_value value, u
         return log_time_parse_iso(text, length, time_ns) ? NULL
                                                          : "no date where the time should be";
     case LOG_TIME_CLF:
-        return log_time_parse_clf(&form->cache, text, length, time_ns)
+        return log_time_parse_clf(text, length, time_ns)
                    ? NULL
                    : "no time where the format has it";
     case LOG_TIME_HAPROXY:
-        return log_time_parse_haproxy(&form->cache, text, length, time_ns)
+        return log_time_parse_haproxy(text, length, time_ns)
                    ? NULL
                    : "no time where the format has it";
     case LOG_TIME_FORMAT:
@@ -344,8 +287,8 @@ const char *log_time_parse(struct log_time_form *form, struct log_value value, u
 
 void log_time_print(uint64_t time_ns, char *text, size_t room)
 {
-    time_t seconds = (time_t)(time_ns / (uint64_t)NS_PER_SECOND);
-    unsigned us = (unsigned)(time_ns % (uint64_t)NS_PER_SECOND / 1000);
+    time_t seconds = (time_t)(time_ns / NS_PER_SECOND);
+    unsigned us = (unsigned)(time_ns % NS_PER_SECOND / 1000);
     struct tm tm;
     char date[32];
     if (seconds < 31 * 86400 || gmtime_r(&seconds, &tm) == NULL ||

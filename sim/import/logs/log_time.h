@@ -18,22 +18,12 @@ struct log_value {
  * length. */
 size_t log_values_join(const struct log_value *parts, size_t count, char *key, size_t room);
 
-/* The last date, because neighbouring lines have most of it in common. Zero at first. */
-struct log_time_cache {
-    char date[12]; /* "17/May/2015:" */
-    char zone[5];  /* "+0200" */
-    bool filled;
-    uint64_t midnight_ns; /* of that day in that zone */
-};
-
 /* "17/May/2015:10:05:03 +0200", as Apache and nginx write it, all `length` bytes of it. False if it
  * is not that, or before 1970. */
-bool log_time_parse_clf(struct log_time_cache *cache, const char *text, size_t length,
-                        uint64_t *time_ns);
+bool log_time_parse_clf(const char *text, size_t length, uint64_t *time_ns);
 
 /* "17/May/2015:10:05:03.125", as HAProxy writes it; taken for UTC. */
-bool log_time_parse_haproxy(struct log_time_cache *cache, const char *text, size_t length,
-                            uint64_t *time_ns);
+bool log_time_parse_haproxy(const char *text, size_t length, uint64_t *time_ns);
 
 /* "2015-05-17T10:05:03.25+02:00" (ISO 8601): a blank for the T, no fraction, Z, +0200, or no zone,
  * which is UTC, are understood as well. */
@@ -56,7 +46,6 @@ struct log_time_form {
     enum log_time_kind kind;
     uint64_t unit_ns;
     const char *format;
-    struct log_time_cache cache;
 };
 
 /* Check that strptime knows a format, and that it has seconds. False with `error` set. */
