@@ -9,45 +9,38 @@
 #define NS_PER_SECOND UINT64_C(1000000000)
 
 /* Fields by name. `at_end` is when the server takes the time: Apache when the request arrives,
- * nginx when it writes the line. */
-static const struct {
-    const char *name;
-    enum log_field_kind kind;
-    bool at_end;
-    uint64_t unit_ns;
-    bool has_port;
-    bool last_of_slashes;
-} known[] = {
-    {"%h", LOG_FIELD_CLIENT, false, 0, false, false},
-    {"%a", LOG_FIELD_CLIENT, false, 0, false, false},
-    {"%{c}a", LOG_FIELD_CLIENT, false, 0, false, false},
-    {"%{c}h", LOG_FIELD_CLIENT, false, 0, false, false},
-    {"$remote_addr", LOG_FIELD_CLIENT, false, 0, false, false},
-    {"$realip_remote_addr", LOG_FIELD_CLIENT, false, 0, false, false},
-    {"%t", LOG_FIELD_TIME_CLF, false, 0, false, false},
-    {"%{sec}t", LOG_FIELD_TIME_UNIX, false, NS_PER_SECOND, false, false},
-    {"%{msec}t", LOG_FIELD_TIME_UNIX, false, 1000000, false, false},
-    {"%{usec}t", LOG_FIELD_TIME_UNIX, false, 1000, false, false},
-    {"%{begin:sec}t", LOG_FIELD_TIME_UNIX, false, NS_PER_SECOND, false, false},
-    {"%{begin:msec}t", LOG_FIELD_TIME_UNIX, false, 1000000, false, false},
-    {"%{begin:usec}t", LOG_FIELD_TIME_UNIX, false, 1000, false, false},
-    {"%{end:sec}t", LOG_FIELD_TIME_UNIX, true, NS_PER_SECOND, false, false},
-    {"%{end:msec}t", LOG_FIELD_TIME_UNIX, true, 1000000, false, false},
-    {"%{end:usec}t", LOG_FIELD_TIME_UNIX, true, 1000, false, false},
-    {"$time_local", LOG_FIELD_TIME_CLF, true, 0, false, false},
-    {"$time_iso8601", LOG_FIELD_TIME_ISO, true, 0, false, false},
-    {"$msec", LOG_FIELD_TIME_UNIX, true, NS_PER_SECOND, false, false},
-    {"%D", LOG_FIELD_DURATION, false, 1000, false, false},
-    {"%T", LOG_FIELD_DURATION, false, NS_PER_SECOND, false, false},
-    {"%{s}T", LOG_FIELD_DURATION, false, NS_PER_SECOND, false, false},
-    {"%{ms}T", LOG_FIELD_DURATION, false, 1000000, false, false},
-    {"%{us}T", LOG_FIELD_DURATION, false, 1000, false, false},
-    {"$request_time", LOG_FIELD_DURATION, false, NS_PER_SECOND, false, false},
-    {"%{haproxy}a", LOG_FIELD_CLIENT, false, 0, true, false},
-    {"%{haproxy}t", LOG_FIELD_TIME_HAPROXY, false, 0, false, false},
-    {"%{haproxy}T", LOG_FIELD_DURATION, false, 1000000, false, true},
-    {"%{envoy}t", LOG_FIELD_TIME_ISO, false, 0, false, false},
-    {"%{forwarded}h", LOG_FIELD_CLIENT, false, 0, false, false},
+ * nginx when it writes the line. A time that is no date is a number. */
+static const struct log_field known[] = {
+    {.name = "%h", .kind = LOG_FIELD_CLIENT},
+    {.name = "%a", .kind = LOG_FIELD_CLIENT},
+    {.name = "%{c}a", .kind = LOG_FIELD_CLIENT},
+    {.name = "%{c}h", .kind = LOG_FIELD_CLIENT},
+    {.name = "$remote_addr", .kind = LOG_FIELD_CLIENT},
+    {.name = "$realip_remote_addr", .kind = LOG_FIELD_CLIENT},
+    {.name = "%t", .kind = LOG_FIELD_TIME, .time = LOG_TIME_CLF},
+    {.name = "%{sec}t", .kind = LOG_FIELD_TIME, .unit_ns = NS_PER_SECOND},
+    {.name = "%{msec}t", .kind = LOG_FIELD_TIME, .unit_ns = 1000000},
+    {.name = "%{usec}t", .kind = LOG_FIELD_TIME, .unit_ns = 1000},
+    {.name = "%{begin:sec}t", .kind = LOG_FIELD_TIME, .unit_ns = NS_PER_SECOND},
+    {.name = "%{begin:msec}t", .kind = LOG_FIELD_TIME, .unit_ns = 1000000},
+    {.name = "%{begin:usec}t", .kind = LOG_FIELD_TIME, .unit_ns = 1000},
+    {.name = "%{end:sec}t", .kind = LOG_FIELD_TIME, .at_end = true, .unit_ns = NS_PER_SECOND},
+    {.name = "%{end:msec}t", .kind = LOG_FIELD_TIME, .at_end = true, .unit_ns = 1000000},
+    {.name = "%{end:usec}t", .kind = LOG_FIELD_TIME, .at_end = true, .unit_ns = 1000},
+    {.name = "$time_local", .kind = LOG_FIELD_TIME, .time = LOG_TIME_CLF, .at_end = true},
+    {.name = "$time_iso8601", .kind = LOG_FIELD_TIME, .time = LOG_TIME_ISO, .at_end = true},
+    {.name = "$msec", .kind = LOG_FIELD_TIME, .at_end = true, .unit_ns = NS_PER_SECOND},
+    {.name = "%D", .kind = LOG_FIELD_DURATION, .unit_ns = 1000},
+    {.name = "%T", .kind = LOG_FIELD_DURATION, .unit_ns = NS_PER_SECOND},
+    {.name = "%{s}T", .kind = LOG_FIELD_DURATION, .unit_ns = NS_PER_SECOND},
+    {.name = "%{ms}T", .kind = LOG_FIELD_DURATION, .unit_ns = 1000000},
+    {.name = "%{us}T", .kind = LOG_FIELD_DURATION, .unit_ns = 1000},
+    {.name = "$request_time", .kind = LOG_FIELD_DURATION, .unit_ns = NS_PER_SECOND},
+    {.name = "%{haproxy}a", .kind = LOG_FIELD_CLIENT, .has_port = true},
+    {.name = "%{haproxy}t", .kind = LOG_FIELD_TIME, .time = LOG_TIME_HAPROXY},
+    {.name = "%{haproxy}T", .kind = LOG_FIELD_DURATION, .unit_ns = 1000000, .last_of_slashes = true},
+    {.name = "%{envoy}t", .kind = LOG_FIELD_TIME, .time = LOG_TIME_ISO},
+    {.name = "%{forwarded}h", .kind = LOG_FIELD_CLIENT},
 };
 
 /* The text between two fields, while it grows. */
@@ -92,40 +85,32 @@ static bool add_field(struct log_format *format, struct format_text *text, const
     if (format->count == LOG_FIELDS_MAX) {
         return error_set(error, "--log-format: more than %u fields", LOG_FIELDS_MAX);
     }
-    struct log_field field = {.name = memory_copy_part(name, length)};
+    char *copy = memory_copy_part(name, length);
+    struct log_field field = {0};
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
-        if (strcmp(known[i].name, field.name) == 0) {
-            field.kind = known[i].kind;
-            field.at_end = known[i].at_end;
-            field.unit_ns = known[i].unit_ns;
-            field.has_port = known[i].has_port;
-            field.last_of_slashes = known[i].last_of_slashes;
+        if (strcmp(known[i].name, copy) == 0) {
+            field = known[i];
         }
     }
+    field.name = copy;
     /* Apache's %{FORMAT}t, with a FORMAT of strftime. */
-    size_t ends = strlen(field.name);
-    if (ends > 4 && field.name[1] == '{' && strchr(field.name + 1, '%') != NULL &&
-        strcmp(field.name + ends - 2, "}t") == 0) {
-        bool end = strncmp(field.name + 2, "end:", 4) == 0;
-        size_t skip = end ? 6 : strncmp(field.name + 2, "begin:", 6) == 0 ? 8 : 2;
-        field.kind = LOG_FIELD_TIME_FORMAT;
+    if (length > 4 && copy[1] == '{' && strchr(copy + 1, '%') != NULL &&
+        strcmp(copy + length - 2, "}t") == 0) {
+        bool end = strncmp(copy + 2, "end:", 4) == 0;
+        size_t skip = end ? 6 : strncmp(copy + 2, "begin:", 6) == 0 ? 8 : 2;
+        field.kind = LOG_FIELD_TIME;
+        field.time = LOG_TIME_FORMAT;
         field.at_end = end;
-        field.format = memory_copy_part(field.name + skip, ends - 2 - skip);
-        if (!log_time_format_check("--log-format", field.format, error)) {
-            free(field.format);
-            free(field.name);
-            return false;
-        }
+        field.format = memory_copy_part(copy + skip, length - 2 - skip);
     }
     /* Apache's %t brings its own brackets; as text they delimit it after a user's name with blanks. */
-    bool bracketed = strcmp(field.name, "%t") == 0;
-    if (bracketed && !put_char(text, '[', error)) {
-        free(field.name);
-        return false;
-    }
+    bool bracketed = strcmp(copy, "%t") == 0;
+    bool good = !bracketed || put_char(text, '[', error);
     end_text(format, text);
     format->fields[format->count++] = field;
-    return !bracketed || put_char(text, ']', error);
+    good = good && (field.format == NULL ||
+                    log_time_format_check("--log-format", field.format, error));
+    return good && (!bracketed || put_char(text, ']', error));
 }
 
 /* Take a directive of Apache, after its percent sign: %[modifiers][{argument}]letter. */
@@ -212,30 +197,17 @@ bool log_format_parse(struct log_format *format, const char *text, struct error 
     return true;
 }
 
-/* Compare texts with equal first characters; most have two characters, which need no call. */
-static bool starts_with(const char *text, const char *other, size_t length)
-{
-    return length == 1 ||
-           (text[1] == other[1] && (length == 2 || memcmp(text + 2, other + 2, length - 2) == 0));
-}
-
 /* Find the field's `after` at or after `from`; NULL: it is not there. In quotes, a quote after a
  * backslash belongs to the value. */
 static const char *find_after(const struct log_field *field, const char *from, const char *end)
 {
     const char *at = from;
-    char first = field->after[0];
-    while ((at = memchr(at, first, (size_t)(end - at))) != NULL) {
-        if ((size_t)(end - at) < field->after_length) {
-            return NULL;
-        }
+    while ((at = memmem(at, (size_t)(end - at), field->after, field->after_length)) != NULL) {
         bool escaped = false;
-        if (first == '"') {
-            for (const char *c = at; c > from && c[-1] == '\\'; c--) {
-                escaped = !escaped;
-            }
+        for (const char *c = at; *at == '"' && c > from && c[-1] == '\\'; c--) {
+            escaped = !escaped;
         }
-        if (!escaped && starts_with(at, field->after, field->after_length)) {
+        if (!escaped) {
             return at;
         }
         at++;
@@ -247,8 +219,9 @@ static const char *find_after(const struct log_field *field, const char *from, c
  * field may contain blanks. */
 static const char *last_end(const struct log_field *field, const char *at, const char *end)
 {
-    bool blanks = field->kind == LOG_FIELD_OTHER || field->kind == LOG_FIELD_TIME_CLF ||
-                  field->kind == LOG_FIELD_TIME_ISO || field->kind == LOG_FIELD_TIME_FORMAT;
+    bool blanks = field->kind == LOG_FIELD_OTHER ||
+                  (field->kind == LOG_FIELD_TIME && field->time != LOG_TIME_NUMBER &&
+                   field->time != LOG_TIME_HAPROXY);
     const char *blank = blanks ? NULL : memchr(at, ' ', (size_t)(end - at));
     return blank != NULL ? blank : end;
 }
@@ -318,7 +291,7 @@ void log_format_release(struct log_format *format)
 {
     free(format->before);
     for (size_t i = 0; i < format->count; i++) {
-        free(format->fields[i].name);
+        free((char *)format->fields[i].name);
         free(format->fields[i].format);
         free(format->fields[i].after);
     }

@@ -20,23 +20,20 @@
 
 enum log_field_kind {
     LOG_FIELD_OTHER,
-    LOG_FIELD_CLIENT,       /* the client's address or name */
-    LOG_FIELD_TIME_CLF,     /* 17/May/2015:10:05:03 +0200 */
-    LOG_FIELD_TIME_HAPROXY, /* 17/May/2015:10:05:03.125 */
-    LOG_FIELD_TIME_ISO,     /* 2015-05-17T10:05:03+02:00 */
-    LOG_FIELD_TIME_UNIX,    /* since 1970, in `unit_ns` */
-    LOG_FIELD_TIME_FORMAT,  /* of strptime's `format` */
-    LOG_FIELD_DURATION,     /* of the request, in `unit_ns` */
+    LOG_FIELD_CLIENT, /* the client's address or name */
+    LOG_FIELD_TIME,
+    LOG_FIELD_DURATION, /* of the request, in `unit_ns` */
 };
 
 struct log_field {
     enum log_field_kind kind;
-    bool at_end;          /* a time: of the request's end, not of its beginning */
-    uint64_t unit_ns;     /* of LOG_FIELD_TIME_UNIX and LOG_FIELD_DURATION */
+    enum log_time_kind time; /* of a time */
+    bool at_end;             /* a time: of the request's end, not of its beginning */
+    uint64_t unit_ns;        /* of LOG_TIME_NUMBER and of a duration */
     bool has_port;        /* a client: with its port */
     bool last_of_slashes; /* a duration: the last number of "10/0/30/69/109" */
-    char *format;         /* of LOG_FIELD_TIME_FORMAT */
-    char *name;  /* as in the format, without modifiers: %h, %{User-agent}i, $remote_addr */
+    char *format;         /* of LOG_TIME_FORMAT */
+    const char *name; /* as in the format, without modifiers: %h, %{User-agent}i, $remote_addr */
     char *after; /* the text up to the next field */
     size_t after_length;
 };

@@ -137,12 +137,11 @@ const struct log_known *log_known_guess(const char *text, size_t length)
 
 /* --- plans ------------------------------------------------------------------------------------ */
 
-/* Return the index of the format's first field of these kinds; its count: there is none. */
-static size_t find_kind(const struct log_format *format, enum log_field_kind least,
-                        enum log_field_kind most)
+/* Return the index of the format's first field of that kind; its count: there is none. */
+static size_t find_kind(const struct log_format *format, enum log_field_kind kind)
 {
     size_t i = 0;
-    while (i < format->count && (format->fields[i].kind < least || format->fields[i].kind > most)) {
+    while (i < format->count && format->fields[i].kind != kind) {
         i++;
     }
     return i;
@@ -162,19 +161,6 @@ static void use_declared_end(struct log_plan *plan, bool at_end)
     }
 }
 
-static void take_time_form(struct log_plan *plan, const struct log_field *field)
-{
-    static const enum log_time_kind kinds[] = {
-        [LOG_FIELD_TIME_CLF] = LOG_TIME_CLF,       [LOG_FIELD_TIME_HAPROXY] = LOG_TIME_HAPROXY,
-        [LOG_FIELD_TIME_ISO] = LOG_TIME_ISO,       [LOG_FIELD_TIME_UNIX] = LOG_TIME_NUMBER,
-        [LOG_FIELD_TIME_FORMAT] = LOG_TIME_FORMAT,
-    };
-    plan->time_form.kind = kinds[field->kind];
-    plan->time_form.unit_ns = field->unit_ns;
-    plan->time_form.format = field->format;
-    use_declared_end(plan, field->at_end);
-}
-
 bool log_format_use(const char *text, struct log_plan *plan, const char *key, struct error *error)
 {
     struct log_format *format = &plan->source.format;
@@ -182,7 +168,7 @@ bool log_format_use(const char *text, struct log_plan *plan, const char *key, st
     if (!log_format_parse(format, text, error)) {
         return false;
     }
-    size_t client = find_kind(format, LOG_FIELD_CLIENT, LOG_FIELD_CLIENT);
+    size_t client = find_kind(format, LOG_FIELD_CLIENT);
     if (key == NULL && client == format->count) {
         return error_set(error, "the format has no client's address (%%h or $remote_addr); say "
                                 "with --key which field makes a connection");
@@ -192,14 +178,17 @@ bool log_format_use(const char *text, struct log_plan *plan, const char *key, st
     if (!good || !log_source_find_fields(&plan->source, "--key", error)) {
         return false;
     }
-    size_t time = find_kind(format, LOG_FIELD_TIME_CLF, LOG_FIELD_TIME_FORMAT);
+    size_t time = find_kind(format, LOG_FIELD_TIME);
     if (time == format->count) {
         return error_set(error, "--log-format: has no time, such as %%t, %%{msec}t, $time_local, "
                                 "$time_iso8601 or $msec");
     }
-    take_time_form(plan, &format->fields[time]);
+    const struct log_field *field = &format->fields[time];
+    plan->time_form = (struct log_time_form){
+        .kind = field->time, .unit_ns = field->unit_ns, .format = field->format};
+    use_declared_end(plan, field->at_end);
     plan->key_has_port = key == NULL && format->fields[client].has_port;
-    size_t duration = find_kind(format, LOG_FIELD_DURATION, LOG_FIELD_DURATION);
+    size_t duration = find_kind(format, LOG_FIELD_DURATION);
     good = want_field(plan, &plan->time, time, error);
     if (good && plan->requests && duration < format->count) {
         plan->duration_unit_ns = format->fields[duration].unit_ns;
