@@ -25,7 +25,6 @@ struct event_log {
     struct sorted_events sorted;
     uint32_t *timers; /* by key */
     uint32_t timers_room;
-    char joined_key[KEY_BYTES_MAX];
     struct timer_model *model;
     uint64_t without_key;
     uint64_t activities;
@@ -82,8 +81,8 @@ struct import_tally *event_log_tally(struct event_log *log)
     return &log->sorted.tally;
 }
 
-/* Return the idle timer of a key, both of which are made if the key is new. */
-static uint32_t find_timer(struct event_log *log, const void *key, size_t length)
+bool event_log_activity(struct event_log *log, uint64_t time_ns, const void *key, size_t length,
+                        struct error *error)
 {
     uint32_t known = key_table_count(log->sorted.keys);
     uint32_t number = key_table_number(log->sorted.keys, key, length);
@@ -91,25 +90,9 @@ static uint32_t find_timer(struct event_log *log, const void *key, size_t length
         MEMORY_REACH(log->timers, log->timers_room, number);
         log->timers[number] = timer_model_new_timer(log->model, IDLE_QUEUE);
     }
-    return log->timers[number];
-}
-
-bool event_log_activity(struct event_log *log, uint64_t time_ns, const void *key, size_t length,
-                        struct error *error)
-{
+    const struct sorted_event event = {.timer = log->timers[number]};
     log->activities++;
-    const struct sorted_event event = {.timer = find_timer(log, key, length)};
     return sorted_events_add(&log->sorted, time_ns, &event, error);
-}
-
-bool event_log_activity_of(struct event_log *log, uint64_t time_ns, const struct log_value *parts,
-                           size_t count, struct error *error)
-{
-    if (count == 1) {
-        return event_log_activity(log, time_ns, parts[0].text, parts[0].length, error);
-    }
-    size_t length = log_values_join(parts, count, log->joined_key, KEY_BYTES_MAX);
-    return event_log_activity(log, time_ns, log->joined_key, length, error);
 }
 
 bool event_log_request(struct event_log *log, uint64_t time_ns, uint64_t duration_ns,

@@ -55,10 +55,6 @@ struct import_tally *event_log_tally(struct event_log *log);
 bool event_log_activity(struct event_log *log, uint64_t time_ns, const void *key, size_t length,
                         struct error *error);
 
-/* Add an event of a key of one or more parts, all of one line or row. */
-bool event_log_activity_of(struct event_log *log, uint64_t time_ns, const struct log_value *parts,
-                           size_t count, struct error *error);
-
 /* Add a request that was answered after `duration_ns` (TIMER_MODEL_NEVER: it was not). `timeout_ns`
  * 0: the timeout of the settings. */
 bool event_log_request(struct event_log *log, uint64_t time_ns, uint64_t duration_ns,

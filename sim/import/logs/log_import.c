@@ -1,18 +1,18 @@
 #include "log_import.h"
 
 #include "import_settings.h"
+#include "key_table.h"
 #include "timer_model.h"
 #include "timer_rows.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-#define NS_PER_SECOND  UINT64_C(1000000000)
-#define KEY_JOINED_MAX 4096u /* of an operation's key: longer ones are cut off */
+#define NS_PER_SECOND UINT64_C(1000000000)
 
 /* A warning about keys needs at least this number of events, and a key with this share of them. */
-#define EVENTS_JUDGED  10u
-#define NEARLY_ALL     0.9
+#define EVENTS_JUDGED 10u
+#define NEARLY_ALL    0.9
 
 /* For the warnings. */
 struct log_checks {
@@ -33,6 +33,7 @@ struct log_import {
     struct event_log *log; /* either this or `rows` */
     struct timer_rows *rows;
     struct log_checks checks;
+    char joined_key[KEY_BYTES_MAX];
     bool begun;
 };
 
@@ -383,10 +384,26 @@ static void warn_of_plan(const struct log_import *import)
 
 /* --- lines ------------------------------------------------------------------------------------ */
 
+/* Join the fields of the key, with zero bytes between. */
+static struct log_value join_key(struct log_import *import, const struct log_record *record)
+{
+    size_t count = import->plan->keys.count;
+    size_t used = 0;
+    for (size_t i = 0; i < count && used < sizeof import->joined_key; i++) {
+        if (i > 0) {
+            import->joined_key[used++] = '\0';
+        }
+        size_t left = sizeof import->joined_key - used;
+        size_t length = record->key[i].length < left ? record->key[i].length : left;
+        memcpy(import->joined_key + used, record->key[i].text, length);
+        used += length;
+    }
+    return (struct log_value){import->joined_key, used};
+}
+
 static bool add_operation(struct log_import *import, const struct line *line,
                           struct log_record *record, struct error *error)
 {
-    char joined[KEY_JOINED_MAX];
     bool start = record->row.op == TIMER_ROW_START || record->row.op == TIMER_ROW_REPEAT;
     bool none = start && record->row.delay_ns == TIMER_MODEL_NEVER;
     struct timer_row row = record->row;
@@ -396,8 +413,8 @@ static bool add_operation(struct log_import *import, const struct line *line,
         import->checks.dropped++;
         row.op = TIMER_ROW_OTHER; /* its time counts */
     }
-    size_t length = log_values_join(record->key, import->plan->keys.count, joined, sizeof joined);
-    return timer_rows_add(import->rows, &row, joined, length, error);
+    struct log_value key = join_key(import, record);
+    return timer_rows_add(import->rows, &row, key.text, key.length, error);
 }
 
 static bool add_events(struct log_import *import, const struct log_record *record,
@@ -423,8 +440,8 @@ static bool add_events(struct log_import *import, const struct log_record *recor
         import->checks.dropped++;
         return true;
     }
-    return event_log_activity_of(import->log, record->row.time_ns, record->key, plan->keys.count,
-                                 error);
+    struct log_value key = join_key(import, record);
+    return event_log_activity(import->log, record->row.time_ns, key.text, key.length, error);
 }
 
 static bool take_line(void *ctx, const struct line *line, struct error *error)

@@ -298,18 +298,3 @@ void log_time_print(uint64_t time_ns, char *text, size_t room)
         (void)snprintf(text, room, "%s.%06u UTC", date, us);
     }
 }
-
-size_t log_values_join(const struct log_value *parts, size_t count, char *key, size_t room)
-{
-    size_t used = 0;
-    for (size_t i = 0; i < count && used < room; i++) {
-        if (i > 0) {
-            key[used++] = '\0';
-        }
-        size_t left = room - used;
-        size_t length = parts[i].length < left ? parts[i].length : left;
-        memcpy(key + used, parts[i].text, length);
-        used += length;
-    }
-    return used;
-}

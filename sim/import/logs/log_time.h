@@ -14,10 +14,6 @@ struct log_value {
     size_t length;
 };
 
-/* Join several fields to a key, with zero bytes between, cut off after `room` bytes. Returns its
- * length. */
-size_t log_values_join(const struct log_value *parts, size_t count, char *key, size_t room);
-
 /* "17/May/2015:10:05:03 +0200", as Apache and nginx write it, all `length` bytes of it. False if it
  * is not that, or before 1970. */
 bool log_time_parse_clf(const char *text, size_t length, uint64_t *time_ns);
