@@ -25,6 +25,9 @@
 /* The number of processes that are distinguished in text. */
 #define RUNNING 64u
 
+/* In text, in place of the timeout of an event that is added without one. */
+#define WITHOUT_TIMEOUT "timeout_us=-"
+
 /* How causes are determined; for summaries and origins. */
 #define CAUSES_OF_RECORDS                                                                          \
     "operations within a callback are reactions to its timer's expiry, as recorded"
@@ -39,19 +42,6 @@ const struct import_option import_process_options[] = {
      "refuse a file with a greater share of records that are not understood (default: 1%)"},
     {"tick-ns", "NS", false, "length of a tick of the trace (default: 1000000)"},
     {NULL, NULL, false, NULL},
-};
-
-/* One call, of either form of recording. */
-struct call {
-    uint64_t time_ns;
-    uint64_t timer;
-    uint64_t delay_ns;
-    uint64_t cause;    /* the timer that has the callback which makes the call; 0: none */
-    uint64_t round_ns; /* the begin of the callback; 0: not known */
-    uint32_t process;
-    enum timer_record_op op;
-    enum timer_record_library library;
-    unsigned flags;
 };
 
 /* The callback that a process runs. */
@@ -77,7 +67,8 @@ struct process_import {
 /* --- calls ------------------------------------------------------------------------------------ */
 
 /* Return the number of a timer, of which process, library and address are the name. */
-static uint32_t find_timer(struct process_import *import, const struct call *call, uint64_t address)
+static uint32_t find_timer(struct process_import *import, const struct timer_record *call,
+                           uint64_t address)
 {
     const struct {
         uint64_t timer;
@@ -87,7 +78,9 @@ static uint32_t find_timer(struct process_import *import, const struct call *cal
     return key_table_number(import->keys, &key, sizeof key);
 }
 
-static bool take_call(struct process_import *import, const struct call *call, struct error *error)
+/* `round_ns` is the begin of the callback that makes the call; 0: not known. */
+static bool take_call(struct process_import *import, const struct timer_record *call,
+                      uint64_t round_ns, struct error *error)
 {
     static const enum timer_call_op ops[] = {
         [TIMER_RECORD_START] = TIMER_CALL_START,
@@ -102,7 +95,7 @@ static bool take_call(struct process_import *import, const struct call *call, st
         .time_ns = call->time_ns,
         .delay_ns = call->delay_ns,
         .line = import->tally.lines,
-        .round_ns = call->round_ns,
+        .round_ns = round_ns,
         .timeout = (call->flags & TIMER_RECORD_TIMEOUT) != 0,
         .repeats = (call->flags & TIMER_RECORD_REPEATS) != 0,
         .late_at_once = call->library == TIMER_RECORD_LIBEV,
@@ -121,13 +114,12 @@ static void malformed(struct process_import *import, const char *why)
 static bool take_record(struct process_import *import, const struct timer_record *record,
                         struct error *error)
 {
-    uint8_t op = atomic_load_explicit(&record->op, memory_order_relaxed);
     import->tally.lines++;
-    if (op == TIMER_RECORD_NOTHING) {
+    if (record->op == TIMER_RECORD_NOTHING) {
         import->tally.blank++;
         return true;
     }
-    if (op > TIMER_RECORD_INIT || record->library < TIMER_RECORD_LIBEVENT ||
+    if (record->op > TIMER_RECORD_INIT || record->library < TIMER_RECORD_LIBEVENT ||
         record->library >= TIMER_RECORD_LIBRARIES) {
         malformed(import, "an unknown operation or library");
         return true;
@@ -136,15 +128,7 @@ static bool take_record(struct process_import *import, const struct timer_record
         malformed(import, "an impossible time");
         return true;
     }
-    const struct call call = {.time_ns = record->time_ns,
-                              .timer = record->timer,
-                              .delay_ns = record->delay_ns,
-                              .cause = record->cause,
-                              .process = record->process,
-                              .op = (enum timer_record_op)op,
-                              .library = (enum timer_record_library)record->library,
-                              .flags = record->flags};
-    return take_call(import, &call, error);
+    return take_call(import, record, 0, error);
 }
 
 /* Read `bytes`, or fewer at the file's end. Negative: failure. */
@@ -215,10 +199,12 @@ static bool read_records(struct process_import *import, struct packed_file *file
 
 /* --- lines of text ---------------------------------------------------------------------------- */
 
-/* Set the callback that makes the call, by the process's last expiry. */
-static void take_running(struct process_import *import, struct call *call)
+/* Take a call within the callback that its process's last expiry began. */
+static bool take_running(struct process_import *import, struct timer_record *call,
+                         struct error *error)
 {
     struct running *running = &import->running[call->process % RUNNING];
+    uint64_t round_ns = 0;
     if (call->op == TIMER_RECORD_FIRE) {
         bool timeout = (call->flags & TIMER_RECORD_TIMEOUT) != 0;
         *running = (struct running){.process = call->process,
@@ -226,14 +212,55 @@ static void take_running(struct process_import *import, struct call *call)
                                     .since_ns = call->time_ns};
     } else if (running->process == call->process) {
         call->cause = running->timer;
-        call->round_ns = running->since_ns;
+        round_ns = running->since_ns;
     }
+    return take_call(import, call, round_ns, error);
+}
+
+/* Complete a call with the fields of its line after the pointer. Returns why they are not
+ * understood, or NULL. */
+static const char *take_fields(struct timer_record *call, const char *op, const char *first,
+                               const char *second)
+{
+    unsigned mask = 0;
+    unsigned what;
+    uint64_t us;
+    if (strcmp(op, "del") == 0) {
+        call->op = TIMER_RECORD_STOP;
+        return NULL;
+    }
+    if (sscanf(strcmp(op, "assign") == 0 ? first : second, "events=%x", &mask) != 1) {
+        return "no events=";
+    }
+    if (strcmp(op, "assign") == 0) {
+        call->op = TIMER_RECORD_INIT;
+    } else if (strcmp(op, "add") == 0) {
+        call->op = TIMER_RECORD_START;
+        if (strcmp(first, WITHOUT_TIMEOUT) == 0) {
+            return NULL;
+        }
+        if (sscanf(first, "timeout_us=%" SCNu64, &us) != 1 ||
+            us > TIMER_CALLS_DELAY_MAX_NS / 1000) {
+            return "no timeout_us=";
+        }
+        call->delay_ns = us * 1000;
+    } else if (strcmp(op, "fire") == 0) {
+        call->op = TIMER_RECORD_FIRE;
+        if (sscanf(first, "what=%x", &what) != 1) {
+            return "no what=";
+        }
+        call->flags = (uint8_t)(((what & 0x01) != 0 ? TIMER_RECORD_TIMEOUT : 0) |
+                                ((mask & 0x10) != 0 ? TIMER_RECORD_REPEATS : 0));
+    } else {
+        return "none of add, del, fire and assign";
+    }
+    return NULL;
 }
 
 static bool take_line(void *ctx, const struct line *line, struct error *error)
 {
     struct process_import *import = ctx;
-    struct call call = {.library = TIMER_RECORD_LIBEVENT};
+    struct timer_record call = {.library = TIMER_RECORD_LIBEVENT};
     char text[256];
     char op[8];
     char first[40] = "";
@@ -249,51 +276,18 @@ static bool take_line(void *ctx, const struct line *line, struct error *error)
                         &call.process, op, &call.timer, first, second);
     const char *why = fields < 4 || call.time_ns > TIMER_CALLS_TIME_MAX_NS
                           ? "no time, process, operation and pointer"
-                          : NULL;
-    const char *events = strcmp(op, "assign") == 0 ? first : second;
-    unsigned mask = 0;
-    if (why == NULL && strcmp(op, "del") != 0 && sscanf(events, "events=%x", &mask) != 1) {
-        why = "no events=";
-    }
-    if (why == NULL && strcmp(op, "assign") == 0) {
-        import->assigned++;
-        call.op = TIMER_RECORD_INIT;
-        return take_call(import, &call, error);
-    }
-    uint64_t us;
-    unsigned what;
-    if (why == NULL && strcmp(op, "add") == 0) {
-        call.op = TIMER_RECORD_START;
-        if (strcmp(first, "timeout_us=-") == 0) {
-            import->without_timeout++;
-            (void)find_timer(import, &call, call.timer);
-            return true;
-        }
-        if (sscanf(first, "timeout_us=%" SCNu64, &us) != 1 ||
-            us > TIMER_CALLS_DELAY_MAX_NS / 1000) {
-            why = "no timeout_us=";
-        } else {
-            call.delay_ns = us * 1000;
-        }
-    } else if (why == NULL && strcmp(op, "del") == 0) {
-        call.op = TIMER_RECORD_STOP;
-    } else if (why == NULL && strcmp(op, "fire") == 0) {
-        call.op = TIMER_RECORD_FIRE;
-        if (sscanf(first, "what=%x", &what) != 1) {
-            why = "no what=";
-        } else {
-            call.flags = ((what & 0x01) != 0 ? TIMER_RECORD_TIMEOUT : 0) |
-                         ((mask & 0x10) != 0 ? TIMER_RECORD_REPEATS : 0);
-        }
-    } else if (why == NULL) {
-        why = "none of add, del, fire and assign";
-    }
+                          : take_fields(&call, op, first, second);
     if (why != NULL) {
         import_tally_malformed(&import->tally, line->number, line->text, line->length, why);
         return true;
     }
-    take_running(import, &call);
-    return take_call(import, &call, error);
+    if (call.op == TIMER_RECORD_START && strcmp(first, WITHOUT_TIMEOUT) == 0) {
+        import->without_timeout++;
+        (void)find_timer(import, &call, call.timer);
+        return true;
+    }
+    import->assigned += call.op == TIMER_RECORD_INIT;
+    return take_running(import, &call, error);
 }
 
 /* --- the whole -------------------------------------------------------------------------------- */
