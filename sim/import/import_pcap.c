@@ -67,15 +67,8 @@ struct rto_counts {
 
 /* A TCP packet in the reorder. */
 struct segment {
-    uint32_t flow;
-    uint32_t sequence;
-    uint32_t acknowledged;
-    uint32_t payload_bytes;
-    bool reversed;
-    bool syn;
-    bool ack;
-    bool fin;
-    bool rst;
+    uint32_t flow; /* its number */
+    struct packet packet;
 };
 
 struct packet_counts {
@@ -166,14 +159,14 @@ static bool acknowledge(struct pcap_import *import, struct sender *peer, uint32_
 }
 
 /* Data, SYN or FIN: the receiver must acknowledge it. */
-static bool send_data(struct pcap_import *import, struct sender *sender,
-                      const struct segment *segment, uint32_t length, struct error *error)
+static bool send_data(struct pcap_import *import, struct sender *sender, uint32_t sequence,
+                      uint32_t length, struct error *error)
 {
-    uint32_t end = segment->sequence + length;
+    uint32_t end = sequence + length;
     import->rto_counts.data_segments++;
     if (!sender->begun) {
         sender->begun = true;
-        sender->unacked = segment->sequence;
+        sender->unacked = sequence;
         sender->next = end;
     } else if (before(sender->next, end)) {
         sender->next = end;
@@ -192,63 +185,51 @@ static bool take_segment(void *ctx, uint64_t time_ns, const void *event)
 {
     struct pcap_import *import = ctx;
     const struct segment *segment = event;
+    const struct packet *packet = &segment->packet;
     struct error *error = import->segments.error;
-    struct sender *sender = &import->senders[segment->flow][segment->reversed];
-    struct sender *peer = &import->senders[segment->flow][!segment->reversed];
+    struct sender *sender = &import->senders[segment->flow][packet->reversed];
+    struct sender *peer = &import->senders[segment->flow][!packet->reversed];
     import_times_add(&import->segments.times, time_ns);
     if (!timer_model_advance(import->model, time_ns, error)) {
         return false;
     }
-    if (segment->syn && (!sender->synchronised || sender->initial != segment->sequence)) {
+    if (packet->syn && (!sender->synchronised || sender->initial != packet->sequence)) {
         /* A new connection between the same ends; the answer to a SYN belongs to it. */
-        bool answer = segment->ack;
+        bool answer = packet->ack;
         if (!reset(import, sender, error) || (!answer && !reset(import, peer, error))) {
             return false;
         }
         sender->begun = false;
         sender->synchronised = true;
-        sender->initial = segment->sequence;
+        sender->initial = packet->sequence;
         if (!answer) {
             peer->begun = false;
             peer->synchronised = false;
         }
     }
-    if (segment->rst) {
+    if (packet->rst) {
         return reset(import, sender, error) && reset(import, peer, error);
     }
-    if (segment->ack && !acknowledge(import, peer, segment->acknowledged, error)) {
+    if (packet->ack && !acknowledge(import, peer, packet->acknowledged, error)) {
         return false;
     }
-    uint32_t length = segment->payload_bytes + segment->syn + segment->fin;
-    return length == 0 || send_data(import, sender, segment, length, error);
+    uint32_t length = packet->payload_bytes + packet->syn + packet->fin;
+    return length == 0 || send_data(import, sender, packet->sequence, length, error);
 }
 
-/* Return the number of a flow, and make room for its two ends. */
-static uint32_t find_flow(struct pcap_import *import, const struct packet *packet)
-{
-    struct key_table *flows = import->segments.keys;
-    uint32_t known = key_table_count(flows);
-    uint32_t flow = key_table_number(flows, packet->flow, packet->flow_bytes);
-    MEMORY_REACH(import->senders, import->senders_room, flow);
-    if (flow == known) {
-        import->senders[flow][0] = (struct sender){.timer = NO_TIMER};
-        import->senders[flow][1] = (struct sender){.timer = NO_TIMER};
-    }
-    return flow;
-}
-
+/* A new flow gets room for its two ends. */
 static bool add_segment(struct pcap_import *import, uint64_t time_ns, const struct packet *packet,
                         struct error *error)
 {
-    struct segment segment = {.flow = find_flow(import, packet),
-                              .sequence = packet->sequence,
-                              .acknowledged = packet->acknowledged,
-                              .payload_bytes = packet->payload_bytes,
-                              .reversed = packet->reversed,
-                              .syn = packet->syn,
-                              .ack = packet->ack,
-                              .fin = packet->fin,
-                              .rst = packet->rst};
+    struct key_table *flows = import->segments.keys;
+    uint32_t known = key_table_count(flows);
+    const struct segment segment = {
+        .flow = key_table_number(flows, packet->flow, packet->flow_bytes), .packet = *packet};
+    if (segment.flow == known) {
+        MEMORY_REACH(import->senders, import->senders_room, known);
+        import->senders[known][0] = (struct sender){.timer = NO_TIMER};
+        import->senders[known][1] = (struct sender){.timer = NO_TIMER};
+    }
     return sorted_events_add(&import->segments, time_ns, &segment, error);
 }
 
