@@ -1,25 +1,18 @@
 #include "packet.h"
 
+#include <net/ethernet.h>
+#include <netinet/in.h>
 #include <pcap/dlt.h>
 #include <string.h>
 
 /* libpcap maps this number of files to DLT_RAW on this system; both are accepted. */
 #define LINKTYPE_RAW     101
 
-#define ETHERTYPE_IPV4   0x0800u
-#define ETHERTYPE_IPV6   0x86ddu
-#define ETHERTYPE_VLAN   0x8100u
+/* In addition to those of the system's headers. */
 #define ETHERTYPE_SVLAN  0x88a8u
 #define ETHERTYPE_QINQ   0x9100u
-#define VLAN_TAGS_MAX    8u
 
-#define PROTOCOL_TCP     6u
-#define PROTOCOL_UDP     17u
-#define IPV6_HOP_BY_HOP  0u
-#define IPV6_ROUTING     43u
-#define IPV6_FRAGMENT    44u
-#define IPV6_AUTH        51u
-#define IPV6_DESTINATION 60u
+#define VLAN_TAGS_MAX    8u
 #define IPV6_HEADERS_MAX 16u
 
 /* The captured bytes that are not parsed yet. */
@@ -75,10 +68,10 @@ static enum packet_kind parse_transport(struct rest *rest, unsigned protocol, si
                                         const uint8_t *source, const uint8_t *destination,
                                         size_t address_bytes, struct packet *packet)
 {
-    if (protocol != PROTOCOL_TCP && protocol != PROTOCOL_UDP) {
+    if (protocol != IPPROTO_TCP && protocol != IPPROTO_UDP) {
         return because(rest, PACKET_OTHER, "neither TCP nor UDP");
     }
-    packet->tcp = protocol == PROTOCOL_TCP;
+    packet->tcp = protocol == IPPROTO_TCP;
     size_t least = packet->tcp ? 20 : 8;
     if (ip_bytes < least) {
         return because(rest, PACKET_MALFORMED, "an IP packet too short for the header in it");
@@ -143,17 +136,17 @@ static enum packet_kind parse_ipv6(struct rest *rest, struct packet *packet)
         left = rest->bytes; /* a jumbogram, or left to the network card to fill in */
     }
     for (unsigned i = 0; i < IPV6_HEADERS_MAX; i++) {
-        if (next != IPV6_HOP_BY_HOP && next != IPV6_ROUTING && next != IPV6_DESTINATION &&
-            next != IPV6_FRAGMENT && next != IPV6_AUTH) {
+        if (next != IPPROTO_HOPOPTS && next != IPPROTO_ROUTING && next != IPPROTO_DSTOPTS &&
+            next != IPPROTO_FRAGMENT && next != IPPROTO_AH) {
             break;
         }
         if (rest->bytes < 8) {
             return because(rest, PACKET_CUT_SHORT, "cut off within the IPv6 headers");
         }
-        size_t bytes = next == IPV6_FRAGMENT ? 8
-                       : next == IPV6_AUTH   ? ((size_t)rest->at[1] + 2) * 4
+        size_t bytes = next == IPPROTO_FRAGMENT ? 8
+                       : next == IPPROTO_AH   ? ((size_t)rest->at[1] + 2) * 4
                                              : ((size_t)rest->at[1] + 1) * 8;
-        if (next == IPV6_FRAGMENT && (get16(rest->at + 2) & 0xfff8) != 0) {
+        if (next == IPPROTO_FRAGMENT && (get16(rest->at + 2) & 0xfff8) != 0) {
             return because(rest, PACKET_OTHER, "not the first fragment of a packet");
         }
         if (bytes > left) {
@@ -201,7 +194,7 @@ static enum packet_kind parse_ethertype(struct rest *rest, unsigned type, struct
         type = get16(rest->at + 2); /* after the tag */
         skip_bytes(rest, 4);
     }
-    return type == ETHERTYPE_IPV4 || type == ETHERTYPE_IPV6
+    return type == ETHERTYPE_IP || type == ETHERTYPE_IPV6
                ? parse_ip(rest, packet)
                : because(rest, PACKET_OTHER, "neither IPv4 nor IPv6");
 }
