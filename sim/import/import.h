@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
 struct import_option {
@@ -62,6 +63,25 @@ const struct import_format *import_format_find(const char *name, struct error *e
 /* Return the format's option of that name; NULL: it has none. */
 const struct import_option *import_option_find(const struct import_format *format,
                                                const char *name);
+
+/* --- the values of options: errors name the option and the values that it accepts ------------ */
+
+/* Return the value of the last option of that name; NULL: none was given. */
+const char *import_setting(const struct import_job *job, const char *name);
+
+/* Read a whole number from `least` to `most`. If the option was not given, *count does not
+ * change. */
+bool import_setting_count(const struct import_job *job, const char *name, uint64_t least,
+                          uint64_t most, uint64_t *count, struct error *error);
+
+/* Read a share, such as "1%" or "0.01", likewise. */
+bool import_setting_share(const struct import_job *job, const char *name, double *share,
+                          struct error *error);
+
+/* Read a time of at least `least_ns` and at most 10^9 s, likewise. A bare number is in units of
+ * `unit_ns`, 10^9 or 10^6. */
+bool import_setting_time(const struct import_job *job, const char *name, uint64_t unit_ns,
+                         uint64_t least_ns, uint64_t *time_ns, struct error *error);
 
 /* --- the formats' own functions, one file each ------------------------------------------------ */
 

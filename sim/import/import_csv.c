@@ -1,7 +1,6 @@
 /* import csv: the text form of a trace becomes a trace again. */
 #include "import.h"
 
-#include "import_settings.h"
 #include "import_tally.h"
 #include "trace.h"
 #include "trace_ids.h"

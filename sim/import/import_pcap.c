@@ -18,7 +18,6 @@ const struct import_option import_pcap_options[] = {
 
 #ifdef TL_HAVE_PCAP
 
-#include "import_settings.h"
 #include "loaded_library.h"
 #include "memory.h"
 #include "packed_file.h"

@@ -9,7 +9,6 @@
  */
 #include "import.h"
 
-#include "import_settings.h"
 #include "import_tally.h"
 #include "json_text.h"
 #include "kernel_clock.h"

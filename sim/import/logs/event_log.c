@@ -1,6 +1,5 @@
 #include "event_log.h"
 
-#include "import_settings.h"
 #include "memory.h"
 #include "sorted_events.h"
 #include "timer_model.h"

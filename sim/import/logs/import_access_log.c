@@ -6,7 +6,6 @@
  */
 #include "import.h"
 
-#include "import_settings.h"
 #include "json_text.h"
 #include "log_import.h"
 #include "log_known.h"

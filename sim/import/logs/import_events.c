@@ -4,7 +4,6 @@
  */
 #include "import.h"
 
-#include "import_settings.h"
 #include "log_import.h"
 
 #include <string.h>

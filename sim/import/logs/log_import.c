@@ -1,6 +1,5 @@
 #include "log_import.h"
 
-#include "import_settings.h"
 #include "key_table.h"
 #include "timer_model.h"
 #include "timer_rows.h"

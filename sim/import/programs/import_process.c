@@ -8,7 +8,6 @@
  */
 #include "import.h"
 
-#include "import_settings.h"
 #include "import_tally.h"
 #include "key_table.h"
 #include "packed_file.h"
