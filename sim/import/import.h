@@ -64,7 +64,9 @@ const struct import_format *import_format_find(const char *name, struct error *e
 const struct import_option *import_option_find(const struct import_format *format,
                                                const char *name);
 
-/* --- the values of options: errors name the option and the values that it accepts ------------ */
+/* --- the values of options -------------------------------------------------------------------- */
+
+/* Errors name the option and the values that it accepts. */
 
 /* Return the value of the last option of that name; NULL: none was given. */
 const char *import_setting(const struct import_job *job, const char *name);

@@ -75,7 +75,6 @@ struct line_counts {
 
 struct ftrace_import {
     const struct import_job *job;
-    const char *name; /* of the input, in messages */
     struct import_tally tally;
 
     bool hrtimer;
@@ -93,9 +92,6 @@ struct ftrace_import {
     struct traced_timer *timers; /* by the classifier's index */
     uint32_t timer_count;
     uint32_t timer_room;
-    signed char *kept; /* by function: 1 kept, 0 not, -1 not looked at */
-    uint32_t kept_count;
-    uint32_t kept_room;
 
     struct kernel_steps steps;
     uint64_t reactions; /* in the trace; of these, starts of either basis: */
@@ -150,17 +146,13 @@ static bool function_is_kept(const struct import_job *job, const char *name)
 
 /* --- operations ------------------------------------------------------------------------------- */
 
-/* Grow the tables of timers and functions to the size of the classifier's. */
-static void grow_tables(struct ftrace_import *import, const struct kernel_operation *operation)
+/* Grow the table of timers to the size of the classifier's. */
+static void reach_timer(struct ftrace_import *import, uint32_t timer)
 {
-    MEMORY_REACH(import->timers, import->timer_room, operation->timer);
-    MEMORY_REACH(import->kept, import->kept_room, operation->function);
-    for (; import->timer_count <= operation->timer; import->timer_count++) {
+    MEMORY_REACH(import->timers, import->timer_room, timer);
+    for (; import->timer_count <= timer; import->timer_count++) {
         import->timers[import->timer_count] =
             (struct traced_timer){.armed = KERNEL_NO_STEP, .fired = KERNEL_NO_STEP};
-    }
-    for (; import->kept_count <= operation->function; import->kept_count++) {
-        import->kept[import->kept_count] = -1;
     }
 }
 
@@ -181,7 +173,7 @@ static void add_step(struct ftrace_import *import, struct traced_timer *timer,
 static void take_operation(void *ctx, const struct kernel_operation *operation)
 {
     struct ftrace_import *import = ctx;
-    grow_tables(import, operation);
+    reach_timer(import, operation->timer);
     struct traced_timer *timer = &import->timers[operation->timer];
     bool pending = timer->armed != KERNEL_NO_STEP;
     if (operation->verdict == KERNEL_TRUE_CANCEL && !pending) {
@@ -192,13 +184,9 @@ static void take_operation(void *ctx, const struct kernel_operation *operation)
         add_step(import, timer, operation);
         return;
     }
-    signed char *kept = &import->kept[operation->function];
-    if (*kept < 0) {
-        const struct kernel_function *function =
-            kernel_classifier_function(import->classifier, operation->function);
-        *kept = function_is_kept(import->job, function->name) ? 1 : 0;
-    }
-    if (*kept == 0) {
+    const struct kernel_function *function =
+        kernel_classifier_function(import->classifier, operation->function);
+    if (!function_is_kept(import->job, function->name)) {
         /* The memory of a kept timer has become another one, which ends the kept one. */
         struct kernel_operation stop = *operation;
         stop.verdict = KERNEL_TRUE_CANCEL;
@@ -466,7 +454,7 @@ static bool finish(struct ftrace_import *import, struct trace_writer *writer, ui
     }
     print_functions(import, functions, function_count);
     if (kernel->starts == 0) {
-        (void)fprintf(import->job->report, "%s: no %s event, so the trace is empty\n", import->name,
+        (void)fprintf(import->job->report, "%s: no %s event, so the trace is empty\n", import->tally.name,
                       import->hrtimer ? "hrtimer_start" : "timer_start");
     }
     return true;
@@ -506,7 +494,7 @@ static void warn_of_recording(struct ftrace_import *import)
 static bool check_recording(const struct ftrace_import *import, struct error *error)
 {
     if (import->tally.lines == 0) {
-        return error_set(error, "%s: is empty: no line to import", import->name);
+        return error_set(error, "%s: is empty: no line to import", import->tally.name);
     }
     if (!import_tally_accept(&import->tally, true, error)) {
         return false;
@@ -515,14 +503,14 @@ static bool check_recording(const struct ftrace_import *import, struct error *er
         return error_set(error,
                          "%s: most of its lines are earlier than one before them: it runs "
                          "backwards; turn it round with tac, or sort it by time",
-                         import->name);
+                         import->tally.name);
     }
     const uint64_t *events = import->hrtimer ? import->lines.hrtimer : import->lines.wheel;
     if (events[0] + events[1] + events[2] == 0) {
         return error_set(error,
                          "%s: none of its %" PRIu64
                          " lines is a %s event; record %s, or choose the other kind with --timers",
-                         import->name, import->tally.lines, import->hrtimer ? "hrtimer" : "timer",
+                         import->tally.name, import->tally.lines, import->hrtimer ? "hrtimer" : "timer",
                          import->hrtimer ? "hrtimer_start, hrtimer_cancel and hrtimer_expire_entry"
                                          : "timer_start, timer_cancel and timer_expire_entry");
     }
@@ -539,20 +527,20 @@ static bool calibrate(struct ftrace_import *import, struct error *error)
                          "%s: its beginning says HZ %" PRIu64
                          ", but not the whole of it: the time stamps jump, or several recordings "
                          "were joined; give --hz, or import them one by one",
-                         import->name, import->hz);
+                         import->tally.name, import->hz);
     }
     import->hz = hz;
     if (!import->hrtimer && hz == 0) {
         return error_set(error,
                          "%s: HZ (jiffies per second) cannot be derived from this recording, which "
                          "is too short or has odd time stamps; give it with --hz",
-                         import->name);
+                         import->tally.name);
     }
     if (import->hrtimer && import->clock.count == 0 && import->steps.count > 0) {
         return error_set(error,
                          "%s: without an hrtimer_expire_entry event the offset of the timers' "
                          "clock from the time stamps is unknown; record that event too",
-                         import->name);
+                         import->tally.name);
     }
     if (import->tick_ns == 0) {
         import->tick_ns = NS_PER_SECOND / hz;
@@ -563,8 +551,7 @@ static bool calibrate(struct ftrace_import *import, struct error *error)
 static bool read_recording(struct ftrace_import *import, struct line_reader *reader,
                            struct error *error)
 {
-    import->name = line_reader_name(reader);
-    import->tally.name = import->name;
+    import->tally.name = line_reader_name(reader);
     import->tally.job = import->job;
     import->tally.unit = "line";
     import->classifier = kernel_classifier_create(take_operation, import);
@@ -668,7 +655,7 @@ static bool write_trace(struct ftrace_import *import, struct error *error)
         (void)error_set(error,
                         "%s: no timer of a --function was started; the one most often started is "
                         "%s",
-                        import->name, functions[0].name);
+                        import->tally.name, functions[0].name);
         free(functions);
         return false;
     }
@@ -694,7 +681,6 @@ static void release_import(struct ftrace_import *import)
     kernel_classifier_destroy(import->classifier);
     kernel_steps_free(&import->steps);
     free(import->timers);
-    free(import->kept);
 }
 
 enum import_result import_ftrace(const struct import_job *job, struct error *error)

@@ -9,8 +9,7 @@
 #define REARM_NS       UINT64_C(20000)
 #define REACTION_NS    UINT64_C(50000)
 #define LOOK_AHEAD_NS  UINT64_C(10000000)
-#define LOOK_AHEAD_MAX UINT64_C(32768) /* events; a power of two */
-#define FIRST_HELD     UINT64_C(256)   /* likewise; mostly few are held back at a time */
+#define LOOK_AHEAD_MAX UINT64_C(32768) /* events */
 
 #define NO_EVENT       UINT64_MAX
 
@@ -60,9 +59,8 @@ struct kernel_classifier {
     kernel_operation_fn take;
     void *ctx;
 
-    /* Events first .. next - 1 are held back, event n at held[n % held_room]. */
+    /* Events first .. next - 1 are held back, event n at held[n % LOOK_AHEAD_MAX]. */
     struct held_event *held;
-    uint64_t held_room; /* a power of two */
     uint64_t first;
     uint64_t next;
 
@@ -274,7 +272,7 @@ static void release_event(struct kernel_classifier *c, const struct held_event *
 
 static struct held_event *held_at(const struct kernel_classifier *c, uint64_t number)
 {
-    return &c->held[number & (c->held_room - 1)];
+    return &c->held[number % LOOK_AHEAD_MAX];
 }
 
 /* Release the first event that is held back. A cancel that is undecided by now is a true one. */
@@ -288,23 +286,6 @@ static void release_first(struct kernel_classifier *c)
     release_event(c, event);
 }
 
-/* Make room for one more event: more memory, or at the limit by releasing one. */
-static void make_room(struct kernel_classifier *c)
-{
-    if (c->held_room == LOOK_AHEAD_MAX) {
-        release_first(c);
-        return;
-    }
-    uint64_t room = c->held_room * 2;
-    struct held_event *held = memory_new(room, sizeof *held);
-    for (uint64_t i = c->first; i < c->next; i++) {
-        held[i & (room - 1)] = *held_at(c, i);
-    }
-    free(c->held);
-    c->held = held;
-    c->held_room = room;
-}
-
 /* --- events in -------------------------------------------------------------------------------- */
 
 struct kernel_classifier *kernel_classifier_create(kernel_operation_fn take, void *ctx)
@@ -312,8 +293,7 @@ struct kernel_classifier *kernel_classifier_create(kernel_operation_fn take, voi
     struct kernel_classifier *c = memory_new(1, sizeof *c);
     c->take = take;
     c->ctx = ctx;
-    c->held_room = FIRST_HELD;
-    c->held = memory_new(FIRST_HELD, sizeof *c->held);
+    c->held = memory_new(LOOK_AHEAD_MAX, sizeof *c->held);
     c->pointers = key_table_create();
     c->names = key_table_create();
     (void)find_function(c, "?", 1); /* where the recording does not say */
@@ -375,8 +355,8 @@ void kernel_classifier_add(struct kernel_classifier *c, const struct kernel_even
     if (held.meaning != EXIT) {
         identify(c, event, &held);
     }
-    if (c->next - c->first == c->held_room) {
-        make_room(c);
+    if (c->next - c->first == LOOK_AHEAD_MAX) {
+        release_first(c);
     }
     struct held_event *kept = held_at(c, c->next);
     *kept = held;
