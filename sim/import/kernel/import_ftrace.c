@@ -322,7 +322,8 @@ static void print_functions(const struct ftrace_import *import,
         (void)fprintf(out,
                       "  %-26s %9" PRIu64 " %9" PRIu64 " %9" PRIu64 " %9" PRIu64 " %9" PRIu64
                       " %9" PRIu64 " %7" PRIu64,
-                      f->name, f->start, f->arm, f->rearm, f->true_cancel, f->expiry, f->caused,
+                      f->name, f->start, f->verdicts[KERNEL_ARM], f->verdicts[KERNEL_REARM],
+                      f->verdicts[KERNEL_TRUE_CANCEL], f->verdicts[KERNEL_EXPIRY], f->caused,
                       f->armed_at_end);
         if (f->start > 0 && !import->hrtimer) {
             (void)fprintf(out, "  %" PRId64 "..%" PRId64, f->min_timeout, f->max_timeout);
@@ -341,11 +342,11 @@ static json_t *describe_functions(const struct kernel_function *functions, size_
         const struct kernel_function *f = &functions[i];
         const struct import_count counts[] = {
             {"start", f->start},
-            {"arm", f->arm},
-            {"rearm", f->rearm},
-            {"start_on_armed", f->start_on_armed},
-            {"true_cancel", f->true_cancel},
-            {"expiry", f->expiry},
+            {"arm", f->verdicts[KERNEL_ARM]},
+            {"rearm", f->verdicts[KERNEL_REARM]},
+            {"start_on_armed", f->verdicts[KERNEL_START_ON_ARMED]},
+            {"true_cancel", f->verdicts[KERNEL_TRUE_CANCEL]},
+            {"expiry", f->verdicts[KERNEL_EXPIRY]},
             {"caused", f->caused},
             {"armed_at_end", f->armed_at_end},
             {"timers", f->timers},

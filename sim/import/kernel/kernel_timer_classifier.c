@@ -90,7 +90,7 @@ static uint32_t find_function(struct kernel_classifier *c, const char *name, siz
         MEMORY_REACH(c->functions, c->function_room, index);
         char *copy = memory_copy_part(name, length);
         c->functions[c->function_count++] =
-            (struct kernel_function){.name = copy, .name_length = strlen(copy)};
+            (struct kernel_function){.name = copy};
     }
     return index;
 }
@@ -160,24 +160,12 @@ static enum kernel_verdict release_start(struct kernel_classifier *c,
     if (function->start == 0 || timeout > function->max_timeout) {
         function->max_timeout = timeout;
     }
-    c->counts.starts++;
     function->start++;
-    enum kernel_verdict verdict;
-    if (event->meaning == START_OF_REARM) {
-        verdict = KERNEL_REARM;
-        c->counts.rearm++;
-        function->rearm++;
-    } else if (timer->state == ARMED) {
-        verdict = KERNEL_START_ON_ARMED;
-        c->counts.start_on_armed++;
-        function->start_on_armed++;
-    } else {
-        verdict = KERNEL_ARM;
-        c->counts.arm++;
-        function->arm++;
-    }
+    bool armed = timer->state == ARMED;
     arm_timer(c, timer);
-    return verdict;
+    return event->meaning == START_OF_REARM ? KERNEL_REARM
+           : armed                          ? KERNEL_START_ON_ARMED
+                                            : KERNEL_ARM;
 }
 
 /* Return the timer that expired and causes a start or true cancel, or KERNEL_NO_TIMER. */
@@ -240,8 +228,6 @@ static void release_event(struct kernel_classifier *c, const struct held_event *
     case CANCEL_TRUE:
         release_cancel(c, timer);
         disarm_timer(c, timer);
-        c->counts.true_cancel++;
-        c->functions[timer->function].true_cancel++;
         verdict = KERNEL_TRUE_CANCEL;
         break;
     case EXPIRE_BARE:
@@ -252,16 +238,12 @@ static void release_event(struct kernel_classifier *c, const struct held_event *
     case EXPIRE:
     default:
         timer->function = event->function;
-        c->counts.expiry++;
-        c->functions[event->function].expiry++;
         verdict = KERNEL_EXPIRY;
         cause = KERNEL_NO_TIMER;
         break;
     }
-    if (cause != KERNEL_NO_TIMER) {
-        c->counts.caused++;
-        c->functions[timer->function].caused++;
-    }
+    c->functions[timer->function].verdicts[verdict]++;
+    c->functions[timer->function].caused += cause != KERNEL_NO_TIMER;
     struct kernel_operation operation = {.verdict = verdict,
                                          .timer = event->timer,
                                          .function = timer->function,
@@ -387,12 +369,21 @@ void kernel_classifier_finish(struct kernel_classifier *c)
     }
     for (uint32_t i = 0; i < c->timer_count; i++) {
         c->functions[c->timers[i].function].timers++;
-        if (c->timers[i].state == ARMED) {
-            c->counts.armed_at_end++;
-            c->functions[c->timers[i].function].armed_at_end++;
-        }
+        c->functions[c->timers[i].function].armed_at_end += c->timers[i].state == ARMED;
     }
-    c->counts.timers = c->timer_count;
+    struct kernel_counts *counts = &c->counts;
+    for (uint32_t i = 0; i < c->function_count; i++) {
+        const struct kernel_function *function = &c->functions[i];
+        counts->starts += function->start;
+        counts->arm += function->verdicts[KERNEL_ARM];
+        counts->rearm += function->verdicts[KERNEL_REARM];
+        counts->start_on_armed += function->verdicts[KERNEL_START_ON_ARMED];
+        counts->true_cancel += function->verdicts[KERNEL_TRUE_CANCEL];
+        counts->expiry += function->verdicts[KERNEL_EXPIRY];
+        counts->caused += function->caused;
+        counts->armed_at_end += function->armed_at_end;
+        counts->timers += function->timers;
+    }
 }
 
 const struct kernel_counts *kernel_classifier_counts(const struct kernel_classifier *c)

@@ -43,6 +43,7 @@ enum kernel_verdict {
     KERNEL_START_ON_ARMED, /* start of a pending timer: the recording lacks its end */
     KERNEL_TRUE_CANCEL,
     KERNEL_EXPIRY,
+    KERNEL_VERDICTS
 };
 
 #define KERNEL_NO_TIMER UINT32_MAX
@@ -77,17 +78,12 @@ struct kernel_counts {
 
 /* The same for the timers of one callback function. */
 struct kernel_function {
-    const char *name; /* "?": the recording has none */
-    size_t name_length;
-    uint64_t start;
-    uint64_t arm;
-    uint64_t rearm;
-    uint64_t start_on_armed;
-    uint64_t true_cancel;
-    uint64_t expiry;
+    const char *name;                   /* "?": the recording has none */
+    uint64_t verdicts[KERNEL_VERDICTS]; /* operations of each */
+    uint64_t start;                     /* of any kind */
     uint64_t armed_at_end;
     uint64_t timers;     /* distinct pointers that had it last */
-    uint64_t caused;     /* of start and true_cancel */
+    uint64_t caused;     /* of starts and true cancels */
     int64_t min_timeout; /* meaningful if start > 0 */
     int64_t max_timeout;
 };
@@ -106,7 +102,7 @@ void kernel_classifier_add(struct kernel_classifier *classifier, const struct ke
 /* After the last event: decide the rest, and complete the counts. */
 void kernel_classifier_finish(struct kernel_classifier *classifier);
 
-/* Return the counts so far; complete after kernel_classifier_finish. */
+/* Return the counts, after kernel_classifier_finish. */
 const struct kernel_counts *kernel_classifier_counts(const struct kernel_classifier *classifier);
 
 /* Return the functions, in order of first appearance; index 0 is "?". */
