@@ -1,5 +1,7 @@
 #include "kernel_timer_event.h"
 
+#include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* The part of a line that is not parsed yet. */
@@ -56,27 +58,17 @@ static bool take_signed(struct cursor *cursor, int64_t *number)
     return true;
 }
 
-/* The value of a hexadecimal digit, plus 16; 0: it is none. */
-static const unsigned char hex[256] = {
-    ['0'] = 16, ['1'] = 17, ['2'] = 18, ['3'] = 19, ['4'] = 20, ['5'] = 21, ['6'] = 22, ['7'] = 23,
-    ['8'] = 24, ['9'] = 25, ['a'] = 26, ['b'] = 27, ['c'] = 28, ['d'] = 29, ['e'] = 30, ['f'] = 31,
-    ['A'] = 26, ['B'] = 27, ['C'] = 28, ['D'] = 29, ['E'] = 30, ['F'] = 31,
-};
-
 /* Take a pointer, with or without 0x before it. */
 static bool take_pointer(struct cursor *cursor, uint64_t *pointer)
 {
     (void)TAKE(cursor, "0x");
-    const char *begin = cursor->at;
-    const char *at = begin;
-    uint64_t value = 0;
-    for (unsigned digit; at < cursor->end && (digit = hex[(unsigned char)*at]) != 0; at++) {
-        value = value << 4 | (digit & 15);
+    char digits[17] = "";
+    size_t count = 0;
+    while (cursor->at < cursor->end && isxdigit((unsigned char)*cursor->at) && count < 16) {
+        digits[count++] = *cursor->at++;
     }
-    cursor->at = at;
-    *pointer = value;
-    size_t digits = (size_t)(at - begin);
-    return digits > 0 && digits <= 16 && (at == cursor->end || *at == ' ');
+    *pointer = strtoull(digits, NULL, 16);
+    return count > 0 && (cursor->at == cursor->end || *cursor->at == ' ');
 }
 
 /* Take " [MODULE]" after the name of a module's function. */
@@ -387,14 +379,7 @@ static size_t find_kind(const char *name, size_t length)
 /* Take the fields after the event's name. */
 static bool take_fields(struct cursor *cursor, struct kernel_event *event)
 {
-    event->function = NULL;
-    event->function_length = 0;
-    event->timeout = 0;
-    event->slack_ns = 0;
-    event->now = 0;
-    event->bucket = 0;
     event->base_cpu = event->cpu;
-    event->deferrable = false;
     skip_blanks(cursor);
     if (event->kind >= KERNEL_HRTIMER_START && !TAKE(cursor, "hr")) {
         return false;
@@ -487,39 +472,35 @@ static bool is_blank(struct cursor cursor)
     return cursor.at == cursor.end;
 }
 
+/* Take the head of an event, which the parser recognizes at one of the places of a character. */
+static bool take_head(struct cursor *cursor, char character,
+                      bool (*parse)(const char *line, struct cursor *, struct kernel_event *),
+                      struct kernel_event *event)
+{
+    for (const char *at = cursor->at;
+         (at = memchr(at, character, (size_t)(cursor->end - at))) != NULL; at++) {
+        struct cursor head = {at, cursor->end};
+        if (parse(cursor->at, &head, event)) {
+            *cursor = head;
+            return true;
+        }
+    }
+    return false;
+}
+
 enum kernel_line kernel_line_parse(const char *text, size_t length,
                                    struct kernel_line_result *result)
 {
-    const char *end = text + length;
-    struct cursor cursor = {text, end};
-    result->named = false;
+    struct cursor cursor = {text, text + length};
+    *result = (struct kernel_line_result){0};
     /* A task's name may look like a CPU column; only the real one has a time stamp after it. */
-    for (;;) {
-        const char *bracket = memchr(cursor.at, '[', (size_t)(end - cursor.at));
-        if (bracket == NULL) {
-            break;
-        }
-        cursor.at = bracket;
-        if (parse_head(text, &cursor, &result->event)) {
-            return parse_event(&cursor, result);
-        }
-        cursor.at = bracket + 1;
+    if (take_head(&cursor, '[', parse_head, &result->event)) {
+        return parse_event(&cursor, result);
     }
-    cursor.at = text;
     bool printed = take_printk_prefix(&cursor);
-    text = cursor.at;
-    for (;;) {
-        const char *colon = memchr(cursor.at, ':', (size_t)(end - cursor.at));
-        if (colon == NULL) {
-            break;
-        }
-        cursor.at = colon;
-        if (parse_dump_head(text, &cursor, &result->event)) {
-            return parse_event(&cursor, result);
-        }
-        cursor.at = colon + 1;
+    if (take_head(&cursor, ':', parse_dump_head, &result->event)) {
+        return parse_event(&cursor, result);
     }
-    cursor.at = text;
     if (printed || is_blank(cursor)) {
         return KERNEL_LINE_BLANK;
     }
