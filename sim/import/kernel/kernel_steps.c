@@ -9,14 +9,6 @@
 
 /* --- the recording's order -------------------------------------------------------------------- */
 
-static void reach_cpu(struct kernel_steps *steps, uint32_t cpu)
-{
-    MEMORY_REACH(steps->ran, steps->ran_room, cpu);
-    for (; steps->ran_count <= cpu; steps->ran_count++) {
-        steps->ran[steps->ran_count] = 0;
-    }
-}
-
 static void add_expiry(struct kernel_steps *steps, const struct kernel_event *event, uint32_t ends)
 {
     /* Another CPU may have run the wheel that holds it. */
@@ -36,8 +28,9 @@ uint32_t kernel_steps_add(struct kernel_steps *steps, uint32_t id,
     bool wheel = event->kind < KERNEL_HRTIMER_START;
     steps->high_resolution = !wheel;
     MEMORY_REACH(steps->steps, steps->room, steps->count);
-    reach_cpu(steps, event->cpu);
-    reach_cpu(steps, event->base_cpu);
+    if (steps->ran == NULL) {
+        steps->ran = memory_new(KERNEL_CPUS_MAX, sizeof *steps->ran);
+    }
     if (wheel && event->kind != KERNEL_TIMER_CANCEL && event->now > steps->jiffies) {
         steps->jiffies = event->now;
         steps->jiffies_ns = event->time_ns;

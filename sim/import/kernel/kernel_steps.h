@@ -60,8 +60,6 @@ struct kernel_steps {
     uint64_t jiffies; /* the latest */
     uint64_t jiffies_ns;
     uint64_t *ran; /* by CPU: the jiffy in which its wheel last expired timers */
-    uint32_t ran_count;
-    uint32_t ran_room;
 };
 
 /* Add an operation on the timer `id`: a start or stop, or an expiry, of the start `ends`. `cause`

@@ -40,9 +40,9 @@ struct held_event {
 struct cpu_firing {
     uint64_t time_ns;
     uint64_t pointer;
-    uint32_t timer; /* KERNEL_NO_TIMER: none so far */
+    uint32_t timer;
     uint32_t pid;
-    bool running; /* no exit yet */
+    bool running; /* there is an expiry, and no exit yet */
     bool latest;  /* nor any other event */
 };
 
@@ -75,8 +75,6 @@ struct kernel_classifier {
     uint32_t function_room;
 
     struct cpu_firing *firings; /* by CPU */
-    uint32_t firing_count;
-    uint32_t firing_room;
 
     uint64_t armed;
     struct kernel_counts counts;
@@ -276,6 +274,7 @@ struct kernel_classifier *kernel_classifier_create(kernel_operation_fn take, voi
     c->take = take;
     c->ctx = ctx;
     c->held = memory_new(LOOK_AHEAD_MAX, sizeof *c->held);
+    c->firings = memory_new(KERNEL_CPUS_MAX, sizeof *c->firings);
     c->pointers = key_table_create();
     c->names = key_table_create();
     (void)find_function(c, "?", 1); /* where the recording does not say */
@@ -297,14 +296,6 @@ static void decide_cancel(struct held_event *cancel, struct held_event *event)
         event->meaning = START_OF_REARM;
     } else {
         cancel->meaning = CANCEL_TRUE;
-    }
-}
-
-static void reach_cpu(struct kernel_classifier *c, uint32_t cpu)
-{
-    MEMORY_REACH(c->firings, c->firing_room, cpu);
-    for (; c->firing_count <= cpu; c->firing_count++) {
-        c->firings[c->firing_count] = (struct cpu_firing){.timer = KERNEL_NO_TIMER};
     }
 }
 
@@ -333,7 +324,6 @@ void kernel_classifier_add(struct kernel_classifier *c, const struct kernel_even
     struct held_event held = {.event = *event, .meaning = first_meanings[event->kind]};
     held.event.function = NULL; /* its line does not last */
     /* An exit may be of a timer that is not in the recording. */
-    reach_cpu(c, event->cpu);
     if (held.meaning != EXIT) {
         identify(c, event, &held);
     }

@@ -177,7 +177,7 @@ static bool parse_head(const char *line, struct cursor *cursor, struct kernel_ev
 {
     const char *bracket = cursor->at++;
     uint64_t cpu;
-    if (bracket == line || bracket[-1] != ' ' || !take_number(cursor, &cpu) || cpu > UINT16_MAX ||
+    if (bracket == line || bracket[-1] != ' ' || !take_number(cursor, &cpu) || cpu >= KERNEL_CPUS_MAX ||
         !TAKE(cursor, "] ")) {
         return false;
     }
@@ -232,7 +232,7 @@ static bool parse_dump_head(const char *line, struct cursor *cursor, struct kern
     }
     numbers = (struct cursor){flags, flags_end};
     uint64_t cpu;
-    if (!take_number(&numbers, &cpu) || cpu > UINT16_MAX || flags_end - numbers.at < 4) {
+    if (!take_number(&numbers, &cpu) || cpu >= KERNEL_CPUS_MAX || flags_end - numbers.at < 4) {
         return false;
     }
     event->context = context_of(numbers.at[2]);
@@ -300,7 +300,7 @@ static bool take_timer_start(struct cursor *cursor, struct kernel_event *event)
     if (TAKE(cursor, " bucket_expiry=")) {
         (void)take_number(cursor, &event->bucket);
     }
-    if (TAKE(cursor, " cpu=") && take_number(cursor, &cpu) && cpu <= UINT16_MAX) {
+    if (TAKE(cursor, " cpu=") && take_number(cursor, &cpu) && cpu < KERNEL_CPUS_MAX) {
         event->base_cpu = (uint32_t)cpu;
     }
     if (TAKE(cursor, " idx=") && take_number(cursor, &index)) {

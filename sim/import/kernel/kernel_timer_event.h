@@ -22,6 +22,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* CPUs have numbers below this. */
+#define KERNEL_CPUS_MAX 65536u
+
 enum kernel_event_kind {
     /* The timer wheel's. */
     KERNEL_TIMER_START,
