@@ -81,14 +81,8 @@ static uint32_t find_timer(struct process_import *import, const struct timer_rec
 static bool take_call(struct process_import *import, const struct timer_record *call,
                       uint64_t round_ns, struct error *error)
 {
-    static const enum timer_call_op ops[] = {
-        [TIMER_RECORD_START] = TIMER_CALL_START,
-        [TIMER_RECORD_STOP] = TIMER_CALL_STOP,
-        [TIMER_RECORD_FIRE] = TIMER_CALL_FIRE,
-        [TIMER_RECORD_INIT] = TIMER_CALL_RENEW,
-    };
     const struct timer_call made = {
-        .op = ops[call->op],
+        .op = (enum timer_record_op)call->op,
         .timer = find_timer(import, call, call->timer),
         .cause = call->cause != 0 ? find_timer(import, call, call->cause) : TIMER_CALLS_NO_TIMER,
         .time_ns = call->time_ns,

@@ -414,16 +414,17 @@ bool timer_calls_add(struct timer_calls *calls, const struct timer_call *call, s
         by = &expiry;
     }
     switch (call->op) {
-    case TIMER_CALL_START:
+    case TIMER_RECORD_START:
         calls->counts.rearm += timer->pending;
         calls->counts.arm += !timer->pending;
         timer->slack_ns = call->slack_ns;
         return start_timer(calls, timer, by, call->delay_ns, TRACE_FIXED_DELAY, error);
-    case TIMER_CALL_STOP:
+    case TIMER_RECORD_STOP:
         return take_stop(calls, timer, by, error);
-    case TIMER_CALL_FIRE:
+    case TIMER_RECORD_FIRE:
         return take_fire(calls, call, timer, error);
-    case TIMER_CALL_RENEW:
+    case TIMER_RECORD_INIT:
+    case TIMER_RECORD_NOTHING:
     default:
         timer->renewed = true;
         return true;

@@ -20,6 +20,7 @@
 #include "error.h"
 #include "import.h"
 #include "import_tally.h"
+#include "timer_record.h"
 #include "trace.h"
 
 #include <stdbool.h>
@@ -35,15 +36,8 @@
 
 #define TIMER_CALLS_NO_TIMER     UINT32_MAX
 
-enum timer_call_op {
-    TIMER_CALL_START,
-    TIMER_CALL_STOP,
-    TIMER_CALL_FIRE,
-    TIMER_CALL_RENEW, /* the memory of the timer becomes another timer */
-};
-
 struct timer_call {
-    enum timer_call_op op;
+    enum timer_record_op op;
     uint32_t timer;    /* a dense number */
     uint32_t cause;    /* the timer that has the callback which makes the call, or NO_TIMER */
     uint64_t time_ns;  /* a time before that of an earlier call counts as that one */

@@ -106,7 +106,7 @@ static bool take_fire(struct timer_rows *rows, const struct sorted_row *sorted, 
     count_lateness(rows, sorted->timer, time_ns);
     timer->fired = true;
     timer->reported = true;
-    const struct timer_call call = {.op = TIMER_CALL_FIRE,
+    const struct timer_call call = {.op = TIMER_RECORD_FIRE,
                                     .timer = sorted->timer,
                                     .cause = TIMER_CALLS_NO_TIMER,
                                     .time_ns = time_ns,
@@ -125,7 +125,7 @@ static bool take_call(struct timer_rows *rows, const struct sorted_row *sorted, 
     rows->starts_after_silence +=
         timer_calls_pass(rows->calls, sorted->timer, time_ns) && start && !timer->repeats;
     rows->repeats_silent += timer->repeats && !timer->reported;
-    const struct timer_call call = {.op = start ? TIMER_CALL_START : TIMER_CALL_STOP,
+    const struct timer_call call = {.op = start ? TIMER_RECORD_START : TIMER_RECORD_STOP,
                                     .timer = sorted->timer,
                                     .cause = start && timer->fired ? sorted->timer
                                                                    : TIMER_CALLS_NO_TIMER,
