@@ -247,42 +247,41 @@ static const char *wrong_number(struct log_value value, uint64_t unit_ns)
     return "no time where it should be";
 }
 
-const char *log_time_parse(struct log_time_form *form, struct log_value value, uint64_t *time_ns)
+static bool parse_time(const struct log_time_form *form, const char *text, size_t length,
+                       uint64_t *time_ns)
 {
-    if (form->kind == LOG_TIME_ANY) {
-        static const enum log_time_kind kinds[] = {LOG_TIME_ISO, LOG_TIME_CLF};
-        form->kind = LOG_TIME_NUMBER;
-        for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
-            struct log_time_form tried = {.kind = kinds[i]};
-            if (log_time_parse(&tried, value, time_ns) == NULL) {
-                form->kind = kinds[i];
-            }
-        }
-    }
-    const char *text = value.text;
-    size_t length = value.length;
     switch (form->kind) {
     case LOG_TIME_ISO:
-        return log_time_parse_iso(text, length, time_ns) ? NULL
-                                                         : "no date where the time should be";
+        return log_time_parse_iso(text, length, time_ns);
     case LOG_TIME_CLF:
-        return log_time_parse_clf(text, length, time_ns)
-                   ? NULL
-                   : "no time where the format has it";
+        return log_time_parse_clf(text, length, time_ns);
     case LOG_TIME_HAPROXY:
-        return log_time_parse_haproxy(text, length, time_ns)
-                   ? NULL
-                   : "no time where the format has it";
+        return log_time_parse_haproxy(text, length, time_ns);
     case LOG_TIME_FORMAT:
-        return parse_format(form->format, text, length, time_ns) ? NULL
-                                                                 : "the time is not of its format";
+        return parse_format(form->format, text, length, time_ns);
     case LOG_TIME_NUMBER:
     case LOG_TIME_ANY:
     default:
-        return log_time_parse_number(text, length, form->unit_ns, time_ns)
-                   ? NULL
-                   : wrong_number(value, form->unit_ns);
+        return log_time_parse_number(text, length, form->unit_ns, time_ns);
     }
+}
+
+const char *log_time_parse(struct log_time_form *form, struct log_value value, uint64_t *time_ns)
+{
+    static const char *const whys[] = {
+        [LOG_TIME_ISO] = "no date where the time should be",
+        [LOG_TIME_CLF] = "no time where the format has it",
+        [LOG_TIME_HAPROXY] = "no time where the format has it",
+        [LOG_TIME_FORMAT] = "the time is not of its format",
+    };
+    if (form->kind == LOG_TIME_ANY) {
+        form->kind = log_time_parse_iso(value.text, value.length, time_ns)   ? LOG_TIME_ISO
+                     : log_time_parse_clf(value.text, value.length, time_ns) ? LOG_TIME_CLF
+                                                                             : LOG_TIME_NUMBER;
+    }
+    return parse_time(form, value.text, value.length, time_ns) ? NULL
+           : form->kind == LOG_TIME_NUMBER                     ? wrong_number(value, form->unit_ns)
+                                                               : whys[form->kind];
 }
 
 void log_time_print(uint64_t time_ns, char *text, size_t room)
