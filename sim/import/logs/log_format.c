@@ -45,18 +45,13 @@ static const struct log_field known[] = {
 
 /* The text between two fields, while it grows. */
 struct format_text {
-    char bytes[1024];
+    char *bytes; /* as many as the format has: no character of it becomes more than one */
     size_t length;
 };
 
-static bool put_char(struct format_text *text, char c, struct error *error)
+static void put_char(struct format_text *text, char c)
 {
-    if (text->length == sizeof text->bytes) {
-        return error_set(error, "--log-format: more than %zu characters between two fields",
-                         sizeof text->bytes);
-    }
     text->bytes[text->length++] = c;
-    return true;
 }
 
 /* End the text before the next field or the format's end. */
@@ -105,12 +100,15 @@ static bool add_field(struct log_format *format, struct format_text *text, const
     }
     /* Apache's %t brings its own brackets; as text they delimit it after a user's name with blanks. */
     bool bracketed = strcmp(copy, "%t") == 0;
-    bool good = !bracketed || put_char(text, '[', error);
+    if (bracketed) {
+        put_char(text, '[');
+    }
     end_text(format, text);
     format->fields[format->count++] = field;
-    good = good && (field.format == NULL ||
-                    log_time_format_check("--log-format", field.format, error));
-    return good && (!bracketed || put_char(text, ']', error));
+    if (bracketed) {
+        put_char(text, ']');
+    }
+    return field.format == NULL || log_time_format_check("--log-format", field.format, error);
 }
 
 /* Take a directive of Apache, after its percent sign: %[modifiers][{argument}]letter. */
@@ -122,7 +120,8 @@ static bool take_apache(struct log_format *format, struct format_text *text, con
     size_t length = 1;
     if (*c == '%') {
         *at = c + 1;
-        return put_char(text, '%', error);
+        put_char(text, '%');
+        return true;
     }
     while (*c != '\0' && strchr("!,<>0123456789", *c) != NULL) {
         c++;
@@ -172,29 +171,27 @@ static bool take_nginx(struct log_format *format, struct format_text *text, cons
 bool log_format_parse(struct log_format *format, const char *text, struct error *error)
 {
     *format = (struct log_format){0};
-    struct format_text between = {.length = 0};
+    struct format_text between = {.bytes = memory_bytes(strlen(text) + 1)};
     bool nginx = strchr(text, '$') != NULL;
-    const char *at = text;
-    while (*at != '\0') {
+    bool good = true;
+    for (const char *at = text; good && *at != '\0';) {
         char c = *at++;
-        bool good;
         if (c == '$' && nginx) {
             good = take_nginx(format, &between, &at, error);
         } else if (c == '%' && !nginx) {
             good = take_apache(format, &between, &at, error);
         } else if (c == '\\' && *at != '\0') {
             c = *at++;
-            c = (char)(c == 't' ? '\t' : c == 'n' ? '\n' : c);
-            good = put_char(&between, c, error);
+            put_char(&between, (char)(c == 't' ? '\t' : c == 'n' ? '\n' : c));
         } else {
-            good = put_char(&between, c, error);
-        }
-        if (!good) {
-            return false;
+            put_char(&between, c);
         }
     }
-    end_text(format, &between);
-    return true;
+    if (good) {
+        end_text(format, &between);
+    }
+    free(between.bytes);
+    return good;
 }
 
 /* Find the field's `after` at or after `from`; NULL: it is not there. In quotes, a quote after a
