@@ -14,7 +14,7 @@ struct model_timer {
     uint32_t previous; /* in its queue; NONE at the ends */
     uint32_t next;
     uint32_t queue;
-    bool alone; /* has a timeout of its own, and is in no queue */
+    bool alone; /* a request's, in no list */
 };
 
 struct model_queue {
@@ -25,7 +25,7 @@ struct model_queue {
     struct timer_queue_counts counts;
 };
 
-/* The end of a request: an answer in time, or the expiry of a timer that is in no queue. */
+/* The end of a request: an answer in time, or the expiry of its timer. */
 struct model_answer {
     uint32_t timer;
     bool expires;
@@ -194,28 +194,18 @@ bool timer_model_request(struct timer_model *model, unsigned queue_number, uint6
     } else {
         timer = timer_model_new_timer(model, queue_number);
     }
-    bool own = timeout_ns > 0;
-    model->timers[timer].alone = own;
-    if (own) {
-        count_arm(&queue->counts);
-    }
-    if (own ? !write_start(model, timer, timeout_ns, error)
-            : !timer_model_start(model, timer, error)) {
+    model->timers[timer].alone = true;
+    count_arm(&queue->counts);
+    if (!write_start(model, timer, timeout_ns > 0 ? timeout_ns : queue->timeout_ns, error)) {
         return false;
     }
     uint64_t due_tick = model->timers[timer].due_tick;
     bool answered = duration_ns <= TIMER_MODEL_TIMEOUT_MAX_NS * 2;
     uint64_t end_ns = model->now_ns + (answered ? duration_ns : 0);
-    struct model_answer answer = {.timer = timer};
-    if (!answered || end_ns / model->tick_ns >= due_tick) {
-        /* It expires before the answer. */
-        if (!own) {
-            return true; /* in its queue */
-        }
-        end_ns = due_tick * model->tick_ns;
-        answer.expires = true;
-    }
-    return reorder_add(model->answers, end_ns, &answer);
+    const struct model_answer answer = {
+        .timer = timer, .expires = !answered || end_ns / model->tick_ns >= due_tick};
+    return reorder_add(model->answers, answer.expires ? due_tick * model->tick_ns : end_ns,
+                       &answer);
 }
 
 /* --- the whole -------------------------------------------------------------------------------- */
