@@ -67,8 +67,7 @@ struct traced_timer {
 struct line_counts {
     uint64_t lost_markers;
     uint64_t lost_events;
-    uint64_t wheel[4];   /* start, cancel, expiry, exit */
-    uint64_t hrtimer[3]; /* the first three */
+    uint64_t events[KERNEL_EVENT_KINDS];
     uint64_t other_events;
     uint64_t time_goes_back;
 };
@@ -204,37 +203,26 @@ static void take_operation(void *ctx, const struct kernel_operation *operation)
 
 /* --- lines in --------------------------------------------------------------------------------- */
 
+/* Whether an event is of the kind of timers that are imported. */
+static bool is_imported(const struct ftrace_import *import, const struct kernel_event *event)
+{
+    return (event->kind >= KERNEL_HRTIMER_START) == import->hrtimer;
+}
+
 static void take_event(struct ftrace_import *import, const struct kernel_event *event)
 {
-    switch (event->kind) {
-    case KERNEL_TIMER_START:
-    case KERNEL_TIMER_CANCEL:
-    case KERNEL_TIMER_EXPIRE:
-    case KERNEL_TIMER_EXIT:
-        import->lines.wheel[event->kind - KERNEL_TIMER_START]++;
-        if (import->hrtimer) {
-            return;
+    import->lines.events[event->kind]++;
+    if (!is_imported(import, event)) {
+        return;
+    }
+    if (event->kind == KERNEL_TIMER_START || event->kind == KERNEL_TIMER_EXPIRE) {
+        kernel_clock_observe_jiffies(&import->clock, event);
+        /* The HZ of the beginning must be that of the whole recording. */
+        if (import->hz == 0 && kernel_clock_hz_is_sure(&import->clock)) {
+            import->hz = kernel_clock_hz(&import->clock);
         }
-        if (event->kind == KERNEL_TIMER_START || event->kind == KERNEL_TIMER_EXPIRE) {
-            kernel_clock_observe_jiffies(&import->clock, event);
-            /* The HZ of the beginning must be that of the whole recording. */
-            if (import->hz == 0 && kernel_clock_hz_is_sure(&import->clock)) {
-                import->hz = kernel_clock_hz(&import->clock);
-            }
-        }
-        break;
-    case KERNEL_HRTIMER_START:
-    case KERNEL_HRTIMER_CANCEL:
-    case KERNEL_HRTIMER_EXPIRE:
-    default:
-        import->lines.hrtimer[event->kind - KERNEL_HRTIMER_START]++;
-        if (!import->hrtimer) {
-            return;
-        }
-        if (event->kind == KERNEL_HRTIMER_EXPIRE) {
-            kernel_clock_observe_hrtimer(&import->clock, event);
-        }
-        break;
+    } else if (event->kind == KERNEL_HRTIMER_EXPIRE) {
+        kernel_clock_observe_hrtimer(&import->clock, event);
     }
     kernel_classifier_add(import->classifier, event);
 }
@@ -275,8 +263,7 @@ static bool take_line(void *ctx, const struct line *line, struct error *error)
         return true;
     case KERNEL_LINE_MALFORMED:
     default:
-        if (result.named && (result.event.kind >= KERNEL_HRTIMER_START) != import->hrtimer) {
-            /* It is of the other kind of timers, which are not imported. */
+        if (result.named && !is_imported(import, &result.event)) {
             observe_time(import, result.event.time_ns);
             lines->other_events++;
             return true;
@@ -400,13 +387,13 @@ static bool finish(struct ftrace_import *import, struct trace_writer *writer, ui
         {"malformed_lines", import->tally.malformed},
         {"lost_markers", lines->lost_markers},
         {"lost_events", lines->lost_events},
-        {"timer_start", lines->wheel[0]},
-        {"timer_cancel", lines->wheel[1]},
-        {"timer_expire_entry", lines->wheel[2]},
-        {"timer_expire_exit", lines->wheel[3]},
-        {"hrtimer_start", lines->hrtimer[0]},
-        {"hrtimer_cancel", lines->hrtimer[1]},
-        {"hrtimer_expire_entry", lines->hrtimer[2]},
+        {"timer_start", lines->events[KERNEL_TIMER_START]},
+        {"timer_cancel", lines->events[KERNEL_TIMER_CANCEL]},
+        {"timer_expire_entry", lines->events[KERNEL_TIMER_EXPIRE]},
+        {"timer_expire_exit", lines->events[KERNEL_TIMER_EXIT]},
+        {"hrtimer_start", lines->events[KERNEL_HRTIMER_START]},
+        {"hrtimer_cancel", lines->events[KERNEL_HRTIMER_CANCEL]},
+        {"hrtimer_expire_entry", lines->events[KERNEL_HRTIMER_EXPIRE]},
         {"other_events", lines->other_events},
         {"time_goes_back", lines->time_goes_back},
         {"timers", kernel->timers},
@@ -506,7 +493,8 @@ static bool check_recording(const struct ftrace_import *import, struct error *er
                          "backwards; turn it round with tac, or sort it by time",
                          import->tally.name);
     }
-    const uint64_t *events = import->hrtimer ? import->lines.hrtimer : import->lines.wheel;
+    const uint64_t *events =
+        &import->lines.events[import->hrtimer ? KERNEL_HRTIMER_START : KERNEL_TIMER_START];
     if (events[0] + events[1] + events[2] == 0) {
         return error_set(error,
                          "%s: none of its %" PRIu64

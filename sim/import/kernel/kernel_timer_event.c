@@ -362,18 +362,16 @@ static const struct {
                                "hrtimer_expire_entry without hrtimer=, function= and now="},
 };
 
-#define KINDS (sizeof timer_events / sizeof timer_events[0])
-
-/* Return the kind of an event of this name, or KINDS. */
+/* Return the kind of an event of this name, or KERNEL_EVENT_KINDS. */
 static size_t find_kind(const char *name, size_t length)
 {
-    for (size_t kind = 0; kind < KINDS; kind++) {
+    for (size_t kind = 0; kind < KERNEL_EVENT_KINDS; kind++) {
         if (strlen(timer_events[kind].name) == length &&
             memcmp(timer_events[kind].name, name, length) == 0) {
             return kind;
         }
     }
-    return KINDS;
+    return KERNEL_EVENT_KINDS;
 }
 
 /* Take the fields after the event's name. */
@@ -399,6 +397,7 @@ static bool take_fields(struct cursor *cursor, struct kernel_event *event)
     case KERNEL_TIMER_CANCEL:
     case KERNEL_TIMER_EXIT:
     case KERNEL_HRTIMER_CANCEL:
+    case KERNEL_EVENT_KINDS:
     default:
         return true;
     }
@@ -423,8 +422,8 @@ static enum kernel_line parse_event(struct cursor *cursor, struct kernel_line_re
     const char *name = NULL;
     size_t length = 0;
     bool named = take_event_name(cursor, &name, &length);
-    size_t kind = named ? find_kind(name, length) : KINDS;
-    if (kind == KINDS) {
+    size_t kind = named ? find_kind(name, length) : KERNEL_EVENT_KINDS;
+    if (kind == KERNEL_EVENT_KINDS) {
         if (is_stack_heading(line)) {
             return KERNEL_LINE_BLANK;
         }

@@ -35,6 +35,7 @@ enum kernel_event_kind {
     KERNEL_HRTIMER_START,
     KERNEL_HRTIMER_CANCEL,
     KERNEL_HRTIMER_EXPIRE,
+    KERNEL_EVENT_KINDS
 };
 
 /* The context of the code that caused an event, by the flags column of tracefs. */
