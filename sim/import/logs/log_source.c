@@ -156,10 +156,7 @@ static void use_column(struct log_source *source, struct log_wanted *wanted, siz
 
 static void make_row(struct log_source *source)
 {
-    if (source->cells > source->row_room) {
-        source->row = memory_resize(source->row, source->cells, sizeof *source->row);
-        source->row_room = source->cells;
-    }
+    MEMORY_REACH(source->row, source->row_room, source->cells);
     source->has_header = true;
 }
 

@@ -355,12 +355,10 @@ static bool read_input(struct process_import *import, struct error *error)
         struct line_reader *reader = line_reader_continue(file, magic, (size_t)n);
         import->tally.unit = "line";
         import->causes = CAUSES_OF_TEXT;
-        good = import_tally_read(&import->tally, reader, take_line, import, error) &&
-               conclude(import, error);
+        good = import_tally_read(&import->tally, reader, take_line, import, error);
         line_reader_close(reader);
         return good;
     }
-    good = good && conclude(import, error);
     packed_file_close(file);
     return good;
 }
@@ -380,7 +378,7 @@ enum import_result import_process(const struct import_job *job, struct error *er
     }
     import.keys = key_table_create();
     import.calls = timer_calls_open(job, &import.settings, error);
-    bool good = import.calls != NULL && read_input(&import, error);
+    bool good = import.calls != NULL && read_input(&import, error) && conclude(&import, error);
     if (!good) {
         import_tally_print(&import.tally);
     }
