@@ -56,7 +56,7 @@ const struct import_option *import_option_find(const struct import_format *forma
     return NULL;
 }
 
-/* --- the values of options --------------------------------------------------------------------- */
+/* --- the values of options -------------------------------------------------------------------- */
 
 const char *import_setting(const struct import_job *job, const char *name)
 {

@@ -73,8 +73,7 @@ uint32_t key_table_number(struct key_table *table, const void *key, size_t lengt
         memory_end();
     }
     struct key_entry *entry = memory_bytes(sizeof *entry + length);
-    *entry = (struct key_entry){
-        .hash = hash, .number = table->count++, .length = (uint32_t)length};
+    *entry = (struct key_entry){.hash = hash, .number = table->count++, .length = (uint32_t)length};
     if (length > 0) {
         memcpy(entry->bytes, key, length);
     }

@@ -144,8 +144,8 @@ static enum packet_kind parse_ipv6(struct rest *rest, struct packet *packet)
             return because(rest, PACKET_CUT_SHORT, "cut off within the IPv6 headers");
         }
         size_t bytes = next == IPPROTO_FRAGMENT ? 8
-                       : next == IPPROTO_AH   ? ((size_t)rest->at[1] + 2) * 4
-                                             : ((size_t)rest->at[1] + 1) * 8;
+                       : next == IPPROTO_AH     ? ((size_t)rest->at[1] + 2) * 4
+                                                : ((size_t)rest->at[1] + 1) * 8;
         if (next == IPPROTO_FRAGMENT && (get16(rest->at + 2) & 0xfff8) != 0) {
             return because(rest, PACKET_OTHER, "not the first fragment of a packet");
         }

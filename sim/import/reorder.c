@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct held_event {
+struct waiting_event {
     uint64_t time_ns;
     uint64_t number; /* by order of arrival, orders equal times */
     void *event;     /* a copy */
@@ -16,9 +16,9 @@ struct reorder {
     size_t event_bytes;
     reorder_fn take;
     void *ctx;
-    uint64_t latest_ns;      /* the greatest time added */
-    uint64_t previous_ns;    /* of the last event added */
-    struct held_event *heap; /* the first event is the root */
+    uint64_t latest_ns;         /* the greatest time added */
+    uint64_t previous_ns;       /* of the last event added */
+    struct waiting_event *heap; /* the first event is the root */
     size_t count;
     size_t room;
     struct reorder_counts counts;
@@ -37,28 +37,28 @@ struct reorder *reorder_create(uint64_t window_ns, size_t event_bytes, reorder_f
 
 /* --- the heap --------------------------------------------------------------------------------- */
 
-static bool before(const struct held_event *a, const struct held_event *b)
+static bool before(const struct waiting_event *a, const struct waiting_event *b)
 {
     return a->time_ns != b->time_ns ? a->time_ns < b->time_ns : a->number < b->number;
 }
 
-static void add_held(struct reorder *reorder, struct held_event held)
+static void add_waiting(struct reorder *reorder, struct waiting_event waiting)
 {
     MEMORY_REACH(reorder->heap, reorder->room, reorder->count);
-    struct held_event *heap = reorder->heap;
+    struct waiting_event *heap = reorder->heap;
     size_t at = reorder->count++;
-    for (; at > 0 && before(&held, &heap[(at - 1) / 2]); at = (at - 1) / 2) {
+    for (; at > 0 && before(&waiting, &heap[(at - 1) / 2]); at = (at - 1) / 2) {
         heap[at] = heap[(at - 1) / 2];
     }
-    heap[at] = held;
+    heap[at] = waiting;
 }
 
-static struct held_event remove_first(struct reorder *reorder)
+static struct waiting_event remove_first(struct reorder *reorder)
 {
-    struct held_event *heap = reorder->heap;
-    struct held_event first = heap[0];
+    struct waiting_event *heap = reorder->heap;
+    struct waiting_event first = heap[0];
     size_t count = --reorder->count;
-    struct held_event last = heap[count];
+    struct waiting_event last = heap[count];
     size_t at = 0;
     for (size_t child = 1; child < count; child = 2 * at + 1) {
         if (child + 1 < count && before(&heap[child + 1], &heap[child])) {
@@ -78,7 +78,7 @@ static struct held_event remove_first(struct reorder *reorder)
 
 static bool take_first(struct reorder *reorder)
 {
-    struct held_event first = remove_first(reorder);
+    struct waiting_event first = remove_first(reorder);
     struct reorder_counts *counts = &reorder->counts;
     if (counts->first_ns == UINT64_MAX) {
         counts->first_ns = first.time_ns;
@@ -101,10 +101,10 @@ bool reorder_take_until(struct reorder *reorder, uint64_t time_ns)
 bool reorder_add(struct reorder *reorder, uint64_t time_ns, const void *event)
 {
     struct reorder_counts *counts = &reorder->counts;
-    struct held_event held = {.time_ns = time_ns,
-                              .number = counts->events++,
-                              .event = memory_bytes(reorder->event_bytes)};
-    memcpy(held.event, event, reorder->event_bytes);
+    struct waiting_event waiting = {.time_ns = time_ns,
+                                    .number = counts->events++,
+                                    .event = memory_bytes(reorder->event_bytes)};
+    memcpy(waiting.event, event, reorder->event_bytes);
     counts->out_of_order += time_ns < reorder->previous_ns;
     reorder->previous_ns = time_ns;
     if (time_ns >= reorder->latest_ns) {
@@ -114,9 +114,9 @@ bool reorder_add(struct reorder *reorder, uint64_t time_ns, const void *event)
     }
     if (time_ns < counts->last_ns) {
         counts->too_late++;
-        held.time_ns = counts->last_ns;
+        waiting.time_ns = counts->last_ns;
     }
-    add_held(reorder, held);
+    add_waiting(reorder, waiting);
     if (reorder->window_ns == REORDER_NO_WINDOW) {
         return true;
     }

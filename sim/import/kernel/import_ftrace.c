@@ -423,27 +423,27 @@ static bool finish(struct ftrace_import *import, struct trace_writer *writer, ui
         (void)snprintf(clock, sizeof clock, ", HZ %" PRIu64 " (%s)", import->hz,
                        import->hz_given ? "given" : "estimated");
     }
-    struct import_summary summary = {
-        .writer = writer,
-        .end_tick = end_tick,
-        .format = "ftrace",
-        .span_ns = import_times_span_ns(&import->times),
-        .tick_ns = import->tick_ns,
-        .clock = clock,
-        .causes = import->hrtimer ? cause_rule_hrtimer : cause_rule,
-        .reactions = import->reactions,
-        .starts = import->starts,
-        .stops = import->stops,
-        .timers = import->ids,
-        .details = describe_recording(import, functions, function_count)};
+    struct import_summary summary = {.writer = writer,
+                                     .end_tick = end_tick,
+                                     .format = "ftrace",
+                                     .span_ns = import_times_span_ns(&import->times),
+                                     .tick_ns = import->tick_ns,
+                                     .clock = clock,
+                                     .causes = import->hrtimer ? cause_rule_hrtimer : cause_rule,
+                                     .reactions = import->reactions,
+                                     .starts = import->starts,
+                                     .stops = import->stops,
+                                     .timers = import->ids,
+                                     .details =
+                                         describe_recording(import, functions, function_count)};
     IMPORT_COUNTS(&summary, all);
     if (!import_finish(&import->tally, &summary, error)) {
         return false;
     }
     print_functions(import, functions, function_count);
     if (kernel->starts == 0) {
-        (void)fprintf(import->job->report, "%s: no %s event, so the trace is empty\n", import->tally.name,
-                      import->hrtimer ? "hrtimer_start" : "timer_start");
+        (void)fprintf(import->job->report, "%s: no %s event, so the trace is empty\n",
+                      import->tally.name, import->hrtimer ? "hrtimer_start" : "timer_start");
     }
     return true;
 }
@@ -499,7 +499,8 @@ static bool check_recording(const struct ftrace_import *import, struct error *er
         return error_set(error,
                          "%s: none of its %" PRIu64
                          " lines is a %s event; record %s, or choose the other kind with --timers",
-                         import->tally.name, import->tally.lines, import->hrtimer ? "hrtimer" : "timer",
+                         import->tally.name, import->tally.lines,
+                         import->hrtimer ? "hrtimer" : "timer",
                          import->hrtimer ? "hrtimer_start, hrtimer_cancel and hrtimer_expire_entry"
                                          : "timer_start, timer_cancel and timer_expire_entry");
     }

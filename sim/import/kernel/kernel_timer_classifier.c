@@ -87,8 +87,7 @@ static uint32_t find_function(struct kernel_classifier *c, const char *name, siz
     if (index == c->function_count) {
         MEMORY_REACH(c->functions, c->function_room, index);
         char *copy = memory_copy_part(name, length);
-        c->functions[c->function_count++] =
-            (struct kernel_function){.name = copy};
+        c->functions[c->function_count++] = (struct kernel_function){.name = copy};
     }
     return index;
 }

@@ -177,8 +177,8 @@ static bool parse_head(const char *line, struct cursor *cursor, struct kernel_ev
 {
     const char *bracket = cursor->at++;
     uint64_t cpu;
-    if (bracket == line || bracket[-1] != ' ' || !take_number(cursor, &cpu) || cpu >= KERNEL_CPUS_MAX ||
-        !TAKE(cursor, "] ")) {
+    if (bracket == line || bracket[-1] != ' ' || !take_number(cursor, &cpu) ||
+        cpu >= KERNEL_CPUS_MAX || !TAKE(cursor, "] ")) {
         return false;
     }
     skip_blanks(cursor);

@@ -6,7 +6,6 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define NS_PER_SECOND UINT64_C(1000000000)
 #define NO_TIMER      UINT32_MAX

@@ -38,7 +38,10 @@ static const struct log_field known[] = {
     {.name = "$request_time", .kind = LOG_FIELD_DURATION, .unit_ns = NS_PER_SECOND},
     {.name = "%{haproxy}a", .kind = LOG_FIELD_CLIENT, .has_port = true},
     {.name = "%{haproxy}t", .kind = LOG_FIELD_TIME, .time = LOG_TIME_HAPROXY},
-    {.name = "%{haproxy}T", .kind = LOG_FIELD_DURATION, .unit_ns = 1000000, .last_of_slashes = true},
+    {.name = "%{haproxy}T",
+     .kind = LOG_FIELD_DURATION,
+     .unit_ns = 1000000,
+     .last_of_slashes = true},
     {.name = "%{envoy}t", .kind = LOG_FIELD_TIME, .time = LOG_TIME_ISO},
     {.name = "%{forwarded}h", .kind = LOG_FIELD_CLIENT},
 };

@@ -30,11 +30,11 @@ struct log_field {
     enum log_time_kind time; /* of a time */
     bool at_end;             /* a time: of the request's end, not of its beginning */
     uint64_t unit_ns;        /* of LOG_TIME_NUMBER and of a duration */
-    bool has_port;        /* a client: with its port */
-    bool last_of_slashes; /* a duration: the last number of "10/0/30/69/109" */
-    char *format;         /* of LOG_TIME_FORMAT */
+    bool has_port;           /* a client: with its port */
+    bool last_of_slashes;    /* a duration: the last number of "10/0/30/69/109" */
+    char *format;            /* of LOG_TIME_FORMAT */
     const char *name; /* as in the format, without modifiers: %h, %{User-agent}i, $remote_addr */
-    char *after; /* the text up to the next field */
+    char *after;      /* the text up to the next field */
     size_t after_length;
 };
 

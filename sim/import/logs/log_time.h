@@ -30,12 +30,12 @@ bool log_time_parse_iso(const char *text, size_t length, uint64_t *time_ns);
 bool log_time_parse_number(const char *text, size_t length, uint64_t unit_ns, uint64_t *time_ns);
 
 enum log_time_kind {
-    LOG_TIME_NUMBER, /* since 1970, in `unit_ns` */
+    LOG_TIME_NUMBER,  /* since 1970, in `unit_ns` */
     LOG_TIME_ISO,     /* 2015-05-17T10:05:03+02:00 */
     LOG_TIME_CLF,     /* 17/May/2015:10:05:03 +0200 */
     LOG_TIME_HAPROXY, /* 17/May/2015:10:05:03.125 */
-    LOG_TIME_FORMAT, /* of strptime's `format` */
-    LOG_TIME_ANY,    /* a number or one of the dates, by the first time */
+    LOG_TIME_FORMAT,  /* of strptime's `format` */
+    LOG_TIME_ANY,     /* a number or one of the dates, by the first time */
 };
 
 struct log_time_form {

@@ -19,10 +19,10 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define BATCH   4096u
+#define BATCH           4096u
 
 /* The number of processes that are distinguished in text. */
-#define RUNNING 64u
+#define RUNNING         64u
 
 /* In text, in place of the timeout of an event that is added without one. */
 #define WITHOUT_TIMEOUT "timeout_us=-"

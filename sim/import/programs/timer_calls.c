@@ -4,7 +4,6 @@
 #include "reorder.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #define NO_ID UINT32_MAX
 
