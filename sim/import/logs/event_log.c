@@ -170,7 +170,7 @@ static bool write_log(struct event_log *log, const char *format, json_t *details
         {"requests", log->requests},
         {"requests_unanswered", log->unanswered},
         {"requests_stopped", request->stops},
-        {"requests_expired", request->expired_in_all},
+        {"requests_expired", request->arms - request->stops},
         {"max_requests_armed", request->max_armed},
         {"timers", summary.timers},
         {"trace_starts", summary.starts},

@@ -251,21 +251,8 @@ bool timer_model_advance(struct timer_model *model, uint64_t time_ns, struct err
 
 bool timer_model_finish(struct timer_model *model, struct error *error)
 {
-    struct timer_queue_counts at_last_event[TIMER_MODEL_QUEUES];
-    for (unsigned i = 0; i < TIMER_MODEL_QUEUES; i++) {
-        at_last_event[i] = model->queues[i].counts;
-    }
     model->error = error;
-    if (!reorder_take_until(model->answers, UINT64_MAX)) {
-        return false;
-    }
-    for (unsigned i = 0; i < TIMER_MODEL_QUEUES; i++) {
-        struct timer_queue_counts *counts = &model->queues[i].counts;
-        counts->expired_in_all = counts->expired + counts->armed;
-        counts->armed = at_last_event[i].armed;
-        counts->expired = at_last_event[i].expired;
-    }
-    return true;
+    return reorder_take_until(model->answers, UINT64_MAX);
 }
 
 const struct timer_queue_counts *timer_model_counts(const struct timer_model *model, unsigned queue)

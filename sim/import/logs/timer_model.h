@@ -43,10 +43,9 @@ struct timer_queue_counts {
     uint64_t arms;    /* starts of an idle timer */
     uint64_t rearms;  /* starts of an armed one */
     uint64_t stops;   /* of an armed one */
-    uint64_t expired; /* so far; by the last event once the model is finished */
-    uint64_t armed;   /* now; at the last event once the model is finished */
+    uint64_t expired; /* by the time of the last advance */
+    uint64_t armed;   /* likewise */
     uint64_t max_armed;
-    uint64_t expired_in_all; /* set by timer_model_finish, which ends all timers */
 };
 
 /* Begin the trace. `timeouts_ns` has one for each queue. Returns NULL with `error` set. */
@@ -75,7 +74,8 @@ bool timer_model_is_armed(const struct timer_model *model, uint32_t timer);
 bool timer_model_request(struct timer_model *model, unsigned queue, uint64_t duration_ns,
                          uint64_t timeout_ns, struct error *error);
 
-/* After the last event: end the requests that have no answer yet. */
+/* After the last event: end all requests. So as many have expired as were started and not
+ * stopped. */
 bool timer_model_finish(struct timer_model *model, struct error *error);
 
 const struct timer_queue_counts *timer_model_counts(const struct timer_model *model,
