@@ -11,24 +11,22 @@
 
 struct model_timer {
     uint64_t due_tick; /* 0: not armed */
-    uint32_t previous; /* in its queue; NONE at the ends */
-    uint32_t next;
     uint32_t queue;
-    bool alone; /* a request's, in no list */
+    uint32_t next_free; /* of a request's timer */
+    bool awaited;       /* its expiry is among the ends */
 };
 
 struct model_queue {
     uint64_t timeout_ns;
-    uint32_t first; /* due first */
-    uint32_t last;
-    uint32_t free; /* timers of answered requests, linked by `next` */
+    uint32_t free; /* timers of answered requests, linked by `next_free` */
     struct timer_queue_counts counts;
 };
 
-/* The end of a request: an answer in time, or the expiry of its timer. */
-struct model_answer {
+/* The answer to a request, or an expiry. A timer's expiry is at the deadline that it had when it
+ * was added: one that was started again meanwhile is due later. */
+struct model_end {
     uint32_t timer;
-    bool expires;
+    bool answer;
 };
 
 struct timer_model {
@@ -42,7 +40,8 @@ struct timer_model {
     struct model_timer *timers;
     uint32_t timer_count;
     uint32_t timer_room;
-    struct reorder *answers;
+    struct reorder *ends;
+    bool finished;       /* what has not expired by the last event does not count */
     struct error *error; /* of the current call: the reorder's callback has no other way to it */
     uint64_t starts;
     uint64_t stops;
@@ -53,54 +52,6 @@ uint32_t timer_model_new_timer(struct timer_model *model, unsigned queue)
     MEMORY_REACH(model->timers, model->timer_room, model->timer_count);
     model->timers[model->timer_count] = (struct model_timer){.queue = queue};
     return model->timer_count++;
-}
-
-/* --- queues ----------------------------------------------------------------------------------- */
-
-static void unlink_timer(struct timer_model *model, struct model_queue *queue,
-                         struct model_timer *timer)
-{
-    if (timer->previous != NONE) {
-        model->timers[timer->previous].next = timer->next;
-    } else {
-        queue->first = timer->next;
-    }
-    if (timer->next != NONE) {
-        model->timers[timer->next].previous = timer->previous;
-    } else {
-        queue->last = timer->previous;
-    }
-    timer->due_tick = 0;
-}
-
-static void link_last(struct timer_model *model, struct model_queue *queue, uint32_t id)
-{
-    struct model_timer *timer = &model->timers[id];
-    timer->previous = queue->last;
-    timer->next = NONE;
-    if (queue->last != NONE) {
-        model->timers[queue->last].next = id;
-    } else {
-        queue->first = id;
-    }
-    queue->last = id;
-}
-
-static void disarm(struct timer_model *model, struct model_queue *queue, uint32_t id)
-{
-    if (!model->timers[id].alone) {
-        unlink_timer(model, queue, &model->timers[id]);
-    }
-    model->timers[id].due_tick = 0;
-    queue->counts.armed--;
-}
-
-static void expire(struct timer_model *model, struct model_queue *queue)
-{
-    while (queue->first != NONE && model->timers[queue->first].due_tick <= model->now_tick) {
-        disarm(model, queue, queue->first);
-        queue->counts.expired++;
-    }
 }
 
 /* --- operations ------------------------------------------------------------------------------- */
@@ -121,6 +72,14 @@ static void count_arm(struct timer_queue_counts *counts)
     }
 }
 
+static struct model_queue *disarm(struct timer_model *model, uint32_t timer)
+{
+    struct model_queue *queue = &model->queues[model->timers[timer].queue];
+    model->timers[timer].due_tick = 0;
+    queue->counts.armed--;
+    return queue;
+}
+
 /* The timer is due at the first tick that is not before the end of the timeout. */
 static bool write_start(struct timer_model *model, uint32_t timer, uint64_t timeout_ns,
                         struct error *error)
@@ -133,20 +92,23 @@ static bool write_start(struct timer_model *model, uint32_t timer, uint64_t time
                             due_tick - model->now_tick, error);
 }
 
+static bool await_expiry(struct timer_model *model, uint32_t timer)
+{
+    const struct model_end end = {.timer = timer};
+    model->timers[timer].awaited = true;
+    return reorder_add(model->ends, model->timers[timer].due_tick * model->tick_ns, &end);
+}
+
 bool timer_model_start(struct timer_model *model, uint32_t timer, struct error *error)
 {
     struct model_queue *queue = &model->queues[model->timers[timer].queue];
-    if (model->timers[timer].due_tick == 0) {
-        count_arm(&queue->counts);
-        link_last(model, queue, timer);
-    } else {
+    if (timer_model_is_armed(model, timer)) {
         queue->counts.rearms++;
-        if (queue->last != timer) {
-            unlink_timer(model, queue, &model->timers[timer]);
-            link_last(model, queue, timer);
-        }
+    } else {
+        count_arm(&queue->counts);
     }
-    return write_start(model, timer, queue->timeout_ns, error);
+    return write_start(model, timer, queue->timeout_ns, error) &&
+           (model->timers[timer].awaited || await_expiry(model, timer));
 }
 
 bool timer_model_stop(struct timer_model *model, uint32_t timer, struct error *error)
@@ -154,9 +116,7 @@ bool timer_model_stop(struct timer_model *model, uint32_t timer, struct error *e
     if (!timer_model_is_armed(model, timer)) {
         return true;
     }
-    struct model_queue *queue = &model->queues[model->timers[timer].queue];
-    disarm(model, queue, timer);
-    queue->counts.stops++;
+    disarm(model, timer)->counts.stops++;
     return write_stop(model, model->now_ns, timer, error);
 }
 
@@ -165,23 +125,33 @@ bool timer_model_is_armed(const struct timer_model *model, uint32_t timer)
     return model->timers[timer].due_tick != 0;
 }
 
-/* --- requests --------------------------------------------------------------------------------- */
-
-static bool end_request(void *ctx, uint64_t time_ns, const void *event)
+static bool take_answer(struct timer_model *model, uint64_t time_ns, uint32_t timer)
 {
-    struct timer_model *model = ctx;
-    const struct model_answer *answer = event;
-    struct model_queue *queue = &model->queues[model->timers[answer->timer].queue];
-    disarm(model, queue, answer->timer);
-    if (answer->expires) {
-        queue->counts.expired++;
-        return true;
-    }
+    struct model_queue *queue = disarm(model, timer);
     queue->counts.stops++;
     /* Even a late structure does not hold a stopped timer: its id can be used again. */
-    model->timers[answer->timer].next = queue->free;
-    queue->free = answer->timer;
-    return write_stop(model, time_ns, answer->timer, model->error);
+    model->timers[timer].next_free = queue->free;
+    queue->free = timer;
+    return write_stop(model, time_ns, timer, model->error);
+}
+
+static bool take_end(void *ctx, uint64_t time_ns, const void *event)
+{
+    struct timer_model *model = ctx;
+    const struct model_end *end = event;
+    struct model_timer *timer = &model->timers[end->timer];
+    if (end->answer) {
+        return take_answer(model, time_ns, end->timer);
+    }
+    timer->awaited = false;
+    if (model->finished || timer->due_tick == 0) {
+        return true;
+    }
+    if (timer->due_tick * model->tick_ns > time_ns) {
+        return await_expiry(model, end->timer);
+    }
+    disarm(model, end->timer)->counts.expired++;
+    return true;
 }
 
 bool timer_model_request(struct timer_model *model, unsigned queue_number, uint64_t duration_ns,
@@ -190,22 +160,19 @@ bool timer_model_request(struct timer_model *model, unsigned queue_number, uint6
     struct model_queue *queue = &model->queues[queue_number];
     uint32_t timer = queue->free;
     if (timer != NONE) {
-        queue->free = model->timers[timer].next;
+        queue->free = model->timers[timer].next_free;
     } else {
         timer = timer_model_new_timer(model, queue_number);
     }
-    model->timers[timer].alone = true;
     count_arm(&queue->counts);
     if (!write_start(model, timer, timeout_ns > 0 ? timeout_ns : queue->timeout_ns, error)) {
         return false;
     }
-    uint64_t due_tick = model->timers[timer].due_tick;
-    bool answered = duration_ns <= TIMER_MODEL_TIMEOUT_MAX_NS * 2;
-    uint64_t end_ns = model->now_ns + (answered ? duration_ns : 0);
-    const struct model_answer answer = {
-        .timer = timer, .expires = !answered || end_ns / model->tick_ns >= due_tick};
-    return reorder_add(model->answers, answer.expires ? due_tick * model->tick_ns : end_ns,
-                       &answer);
+    uint64_t end_ns = model->now_ns + duration_ns;
+    const struct model_end answer = {.timer = timer, .answer = true};
+    bool answered = duration_ns <= TIMER_MODEL_TIMEOUT_MAX_NS * 2 &&
+                    end_ns / model->tick_ns < model->timers[timer].due_tick;
+    return answered ? reorder_add(model->ends, end_ns, &answer) : await_expiry(model, timer);
 }
 
 /* --- the whole -------------------------------------------------------------------------------- */
@@ -217,11 +184,9 @@ struct timer_model *timer_model_open(const char *output, uint64_t tick_ns,
     struct timer_model *model = memory_new(1, sizeof *model);
     model->tick_ns = tick_ns;
     for (unsigned i = 0; i < TIMER_MODEL_QUEUES; i++) {
-        model->queues[i] = (struct model_queue){
-            .timeout_ns = timeouts_ns[i], .first = NONE, .last = NONE, .free = NONE};
+        model->queues[i] = (struct model_queue){.timeout_ns = timeouts_ns[i], .free = NONE};
     }
-    model->answers =
-        reorder_create(REORDER_NO_WINDOW, sizeof(struct model_answer), end_request, model);
+    model->ends = reorder_create(REORDER_NO_WINDOW, sizeof(struct model_end), take_end, model);
     model->writer = trace_writer_open(output, tick_ns, error);
     if (model->writer == NULL) {
         timer_model_close(model);
@@ -240,19 +205,14 @@ bool timer_model_advance(struct timer_model *model, uint64_t time_ns, struct err
         model->base_tick = model->now_tick;
     }
     model->error = error;
-    if (!reorder_take_until(model->answers, time_ns)) {
-        return false;
-    }
-    for (unsigned i = 0; i < TIMER_MODEL_QUEUES; i++) {
-        expire(model, &model->queues[i]);
-    }
-    return true;
+    return reorder_take_until(model->ends, time_ns);
 }
 
 bool timer_model_finish(struct timer_model *model, struct error *error)
 {
     model->error = error;
-    return reorder_take_until(model->answers, UINT64_MAX);
+    model->finished = true;
+    return reorder_take_until(model->ends, UINT64_MAX);
 }
 
 const struct timer_queue_counts *timer_model_counts(const struct timer_model *model, unsigned queue)
@@ -278,6 +238,6 @@ void timer_model_close(struct timer_model *model)
     }
     trace_writer_abort(model->writer);
     free(model->timers);
-    reorder_destroy(model->answers);
+    reorder_destroy(model->ends);
     free(model);
 }

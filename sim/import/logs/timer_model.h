@@ -7,8 +7,8 @@
  * first tick that is not before t + T, so it is never early. Timers due at the time of an event
  * expire before the event: after a gap of exactly T, T has passed.
  *
- * Timers belong to queues. All timers of a queue have the same timeout, so the first started is due
- * first, and a queue is a list. Memory grows with the number of timers only.
+ * Timers belong to queues. All timers of a queue have the same timeout, except requests that bring
+ * their own. Memory grows with the number of timers only.
  *
  * A timer's number is its id in the trace. It is not used again after an expiry, because a late
  * structure may still hold it.
@@ -74,8 +74,8 @@ bool timer_model_is_armed(const struct timer_model *model, uint32_t timer);
 bool timer_model_request(struct timer_model *model, unsigned queue, uint64_t duration_ns,
                          uint64_t timeout_ns, struct error *error);
 
-/* After the last event: end all requests. So as many have expired as were started and not
- * stopped. */
+/* After the last event: stop the requests that are answered later. Those that were started and not
+ * stopped have expired, or will. */
 bool timer_model_finish(struct timer_model *model, struct error *error);
 
 const struct timer_queue_counts *timer_model_counts(const struct timer_model *model,
