@@ -31,7 +31,6 @@ struct reorder *reorder_create(uint64_t window_ns, size_t event_bytes, reorder_f
     reorder->event_bytes = event_bytes;
     reorder->take = take;
     reorder->ctx = ctx;
-    reorder->counts.first_ns = UINT64_MAX;
     return reorder;
 }
 
@@ -79,11 +78,7 @@ static struct waiting_event remove_first(struct reorder *reorder)
 static bool take_first(struct reorder *reorder)
 {
     struct waiting_event first = remove_first(reorder);
-    struct reorder_counts *counts = &reorder->counts;
-    if (counts->first_ns == UINT64_MAX) {
-        counts->first_ns = first.time_ns;
-    }
-    counts->last_ns = first.time_ns;
+    reorder->counts.last_ns = first.time_ns;
     bool good = reorder->take(reorder->ctx, first.time_ns, first.event);
     free(first.event);
     return good;

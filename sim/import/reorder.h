@@ -34,8 +34,7 @@ struct reorder_counts {
     uint64_t out_of_order;    /* earlier than the event before */
     uint64_t too_late;        /* further out of order than the window, and moved */
     uint64_t max_backward_ns; /* longest way back from the greatest time until then */
-    uint64_t first_ns;        /* the earliest time that was taken; UINT64_MAX: none */
-    uint64_t last_ns;         /* the latest */
+    uint64_t last_ns;         /* the latest time that was taken; 0: none */
 };
 
 const struct reorder_counts *reorder_counts(const struct reorder *reorder);
