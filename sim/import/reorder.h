@@ -15,7 +15,7 @@ struct reorder;
 /* The number of events that are held back at most, for any window. */
 #define REORDER_EVENTS_MAX ((size_t)1 << 20)
 
-/* In place of a window: all events are held back until reorder_take_until. */
+/* Instead of a window: all events are held back until reorder_take_until. */
 #define REORDER_NO_WINDOW  UINT64_MAX
 
 /* Take the next event in order; false ends everything. */

@@ -49,7 +49,7 @@ static bool take_zone(const char *text, size_t length, int64_t *seconds)
     return hours <= 23 && minutes <= 59;
 }
 
-/* The time of a day and of "hh:mm:ss", in a zone that is so many seconds ahead of UTC. False: there
+/* The time of a day and of "hh:mm:ss", in a zone that is `ahead` seconds ahead of UTC. False: there
  * is no such time, or it is before 1970. A second may be a leap second. */
 static bool take_moment(int year, int month, int day, const char *clock, int64_t ahead,
                         uint64_t *time_ns)

@@ -41,7 +41,7 @@ struct timer_model {
     uint32_t timer_count;
     uint32_t timer_room;
     struct reorder *ends;
-    bool finished;       /* what has not expired by the last event does not count */
+    bool finished;       /* expiries after the last event do not count */
     struct error *error; /* of the current call: the reorder's callback has no other way to it */
     uint64_t starts;
     uint64_t stops;

@@ -24,7 +24,7 @@
 /* The number of processes that are distinguished in text. */
 #define RUNNING         64u
 
-/* In text, in place of the timeout of an event that is added without one. */
+/* In text, the timeout of an event that has none. */
 #define WITHOUT_TIMEOUT "timeout_us=-"
 
 /* How causes are determined; for summaries and origins. */
