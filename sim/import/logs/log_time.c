@@ -14,11 +14,11 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* Whether a text begins with a shape, in which 0 stands for a digit and ? for any character. */
+/* Whether a text begins with a shape, in which 0 stands for a digit and x for any character. */
 static bool has_shape(const char *text, const char *shape)
 {
     for (; *shape != '\0'; text++, shape++) {
-        if (*shape == '0' ? !is_digit(*text) : *shape != '?' && *shape != *text) {
+        if (*shape == '0' ? !is_digit(*text) : *shape != 'x' && *shape != *text) {
             return false;
         }
     }
@@ -96,7 +96,7 @@ static size_t take_fraction(const char *text, size_t length, size_t i, uint64_t 
 /* A date and a clock of 20 bytes. */
 static bool parse_clf(const char *text, int64_t ahead, uint64_t *time_ns)
 {
-    return has_shape(text, "00/???/0000:00:00:00") &&
+    return has_shape(text, "00/xxx/0000:00:00:00") &&
            take_moment(digits_at(text + 7, 4), month_of(text + 3), digits_at(text, 2), text + 12,
                        ahead, time_ns);
 }
@@ -136,7 +136,7 @@ bool log_time_parse_number(const char *text, size_t length, uint64_t unit_ns, ui
 
 bool log_time_parse_iso(const char *text, size_t length, uint64_t *time_ns)
 {
-    if (length < 19 || !has_shape(text, "0000-00-00?00:00:00") ||
+    if (length < 19 || !has_shape(text, "0000-00-00x00:00:00") ||
         (text[10] != 'T' && text[10] != ' ')) {
         return false;
     }
