@@ -1,8 +1,6 @@
 #include "partition.h"
 
 #include "memory.h"
-#include "temporary_file.h"
-#include "trace.h"
 #include "trace_partition.h"
 
 #include <errno.h>
@@ -41,23 +39,14 @@ static bool make_folder(struct partition *partition, struct error *error)
     return temporary_make(&partition->own, error);
 }
 
-static bool read_facts(struct partition *partition, struct error *error)
+static bool read_header(struct partition *partition, struct error *error)
 {
     struct trace_reader *reader = trace_reader_open(partition->path, error);
     if (reader == NULL) {
         return false;
     }
-    const struct trace_header *header = trace_reader_header(reader);
-    partition->facts = (struct partition_facts){.tick_ns = header->tick_ns,
-                                                .events = header->events,
-                                                .starts = header->starts,
-                                                .stops = header->stops,
-                                                .reactions = header->reactions,
-                                                .warmup_end_tick = header->warmup_end_tick,
-                                                .end_tick = header->end_tick,
-                                                .max_delay_ticks = header->max_delay_ticks,
-                                                .ids = header->ids,
-                                                .causes_known = header->causes_known};
+    partition->header = *trace_reader_header(reader);
+    partition->header.origin = "{}";
     trace_reader_close(reader);
     return true;
 }
@@ -87,7 +76,7 @@ bool partition_cut(struct partition *partition, const char *path, uint32_t rank,
 {
     *partition = (struct partition){.path = path};
     if (ranks == 1) {
-        return read_facts(partition, error);
+        return read_header(partition, error);
     }
     const struct trace_partition_plan plan = {
         .path = path, .partitions = ranks, .partition = rank, .block_ids = block_ids(path, error)};
@@ -99,7 +88,7 @@ bool partition_cut(struct partition *partition, const char *path, uint32_t rank,
         partition->kept_bytes = cut.kept_words * sizeof *cut.kept;
         partition->names = put_aside(partition, "names", cut.names, partition->names_bytes, error);
         partition->kept = put_aside(partition, "kept", cut.kept, partition->kept_bytes, error);
-        done = partition->names != NULL && partition->kept != NULL && read_facts(partition, error);
+        done = partition->names != NULL && partition->kept != NULL && read_header(partition, error);
     }
     trace_partition_free(&cut);
     return done;
@@ -130,9 +119,9 @@ static bool generate_slices(struct partition *partition, const struct partition_
     request->names = slices > 1 ? &names : NULL;
     bool done = make_folder(partition, error) &&
                 gen_trace(request, partition->own.file, &summary, error) &&
-                read_facts(partition, error);
+                read_header(partition, error);
     if (done && slices > 1) {
-        partition->names_bytes = partition->facts.ids * sizeof *names.names;
+        partition->names_bytes = partition->header.ids * sizeof *names.names;
         partition->names =
             put_aside(partition, "names", names.names, partition->names_bytes, error);
         done = partition->names != NULL;
@@ -169,7 +158,7 @@ bool partition_generate(struct partition *partition, const struct partition_traf
 
 uint64_t partition_name(const struct partition *partition, uint64_t id)
 {
-    return partition->names != NULL && id < partition->facts.ids ? partition->names[id] : id;
+    return partition->names != NULL && id < partition->header.ids ? partition->names[id] : id;
 }
 
 uint64_t partition_event(const struct partition *partition, uint64_t event)

@@ -8,6 +8,7 @@
 #include "error.h"
 #include "gen.h"
 #include "temporary_file.h"
+#include "trace.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -27,24 +28,10 @@ struct partition_traffic {
 /* How many slices there are. */
 uint32_t partition_slices(const struct partition_traffic *traffic);
 
-/* The facts about a partition or, added up, about the whole. Plain data. */
-struct partition_facts {
-    uint64_t tick_ns;
-    uint64_t events;
-    uint64_t starts;
-    uint64_t stops;
-    uint64_t reactions;
-    uint64_t warmup_end_tick;
-    uint64_t end_tick;
-    uint64_t max_delay_ticks;
-    uint64_t ids;
-    bool causes_known;
-};
-
-/* Treat as opaque but for the path, the facts and the names. */
+/* Treat as opaque but for the path, the header and the names. */
 struct partition {
-    const char *path; /* the trace */
-    struct partition_facts facts;
+    const char *path;           /* the trace */
+    struct trace_header header; /* its own; without an origin it is plain data */
     uint64_t *names; /* by id: its name in the whole; NULL: the same */
     uint64_t names_bytes;
     uint64_t *kept; /* which of the whole's operations it has; NULL: all, or unknown */

@@ -26,7 +26,7 @@ struct answer {
     bool done; /* otherwise `error` says why not */
     struct error error;
     char host[64];
-    struct partition_facts facts;
+    struct trace_header header;
     struct child_outcome outcome;
     struct replay_result result;
 };
@@ -48,7 +48,7 @@ struct rank_group {
     uint32_t worker_count;
     size_t subject_count;
     struct answer *answer;
-    struct partition_facts whole;
+    struct trace_header whole;
     bool unlike; /* they are not all the same */
     bool failed; /* the post: no more messages are sent */
 };
@@ -71,7 +71,7 @@ static void close_partition(struct rank_group *group, struct worker *worker)
 static bool open_tapes(const struct rank_group *group, struct worker *worker, struct error *error)
 {
     worker->tapes = memory_new(group->subject_count, sizeof *worker->tapes);
-    for (size_t i = 0; i < group->subject_count && worker->partition.facts.reactions > 0; i++) {
+    for (size_t i = 0; i < group->subject_count && worker->partition.header.reactions > 0; i++) {
         worker->tapes[i] = tape_create(error);
         if (worker->tapes[i] == NULL) {
             return false;
@@ -86,7 +86,7 @@ static bool make(struct rank_group *group, struct worker *worker, const struct o
     const struct rank_plan *plan = group->plan;
     struct partition *partition = &worker->partition;
     bool is_it = worker->made && worker->trace == order->trace &&
-                 partition->facts.warmup_end_tick == order->least_warmup_ticks;
+                 partition->header.warmup_end_tick == order->least_warmup_ticks;
     if (!is_it) {
         close_partition(group, worker);
         worker->trace = order->trace;
@@ -99,7 +99,7 @@ static bool make(struct rank_group *group, struct worker *worker, const struct o
             (worker->stream = stream_open(partition->path, &answer->error)) != NULL &&
             open_tapes(group, worker, &answer->error);
     }
-    answer->facts = partition->facts;
+    answer->header = partition->header;
     return worker->made;
 }
 
@@ -135,7 +135,7 @@ static bool run_pass(struct rank_group *group, struct worker *worker, const stru
     if (group->ranks.ranks > 1 && !pass.window.asked) {
         /* At the same tick on all, whenever their operations come. */
         pass.window = (struct replay_window){.asked = true,
-                                             .from_tick = partition->facts.warmup_end_tick,
+                                             .from_tick = partition->header.warmup_end_tick,
                                              .to_tick = TRACE_TICK_MAX};
     }
     if (!simulate_pass(request, &pass, &answer->result, &answer->outcome, &answer->error)) {
@@ -210,11 +210,11 @@ static bool do_all(struct rank_group *group, const struct order *order, take_fn 
     return done;
 }
 
-static void take_facts(void *ctx, uint32_t rank, const struct answer *answer)
+static void take_header(void *ctx, uint32_t rank, const struct answer *answer)
 {
     struct rank_group *group = ctx;
-    const struct partition_facts *one = &answer->facts;
-    struct partition_facts *all = &group->whole;
+    const struct trace_header *one = &answer->header;
+    struct trace_header *all = &group->whole;
     if (rank == 0) {
         *all = *one;
         group->unlike = false;
@@ -225,7 +225,7 @@ static void take_facts(void *ctx, uint32_t rank, const struct answer *answer)
     all->starts += one->starts;
     all->stops += one->stops;
     all->reactions += one->reactions;
-    all->ids += one->ids;
+    all->ids += one->ids < UINT32_MAX - all->ids ? one->ids : UINT32_MAX - all->ids;
     all->causes_known = all->causes_known && one->causes_known;
     if (one->warmup_end_tick > all->warmup_end_tick) {
         all->warmup_end_tick = one->warmup_end_tick;
@@ -233,6 +233,9 @@ static void take_facts(void *ctx, uint32_t rank, const struct answer *answer)
     }
     if (one->max_delay_ticks > all->max_delay_ticks) {
         all->max_delay_ticks = one->max_delay_ticks;
+    }
+    if (one->max_slack_ticks > all->max_slack_ticks) {
+        all->max_slack_ticks = one->max_slack_ticks;
     }
 }
 
@@ -254,29 +257,16 @@ static bool open_trace(void *ctx, size_t trace, struct trace_header *whole, uint
 {
     struct rank_group *group = ctx;
     struct order order = {.kind = ORDER_MAKE, .trace = trace};
-    if (!do_all(group, &order, take_facts, group, error)) {
+    if (!do_all(group, &order, take_header, group, error)) {
         return false;
     }
     if (group->unlike) {
         order.least_warmup_ticks = group->whole.warmup_end_tick;
-        if (!do_all(group, &order, take_facts, group, error)) {
+        if (!do_all(group, &order, take_header, group, error)) {
             return false;
         }
     }
-    const struct partition_facts *facts = &group->whole;
-    *whole = (struct trace_header){
-        .tick_ns = facts->tick_ns,
-        .events = facts->events,
-        .starts = facts->starts,
-        .stops = facts->stops,
-        .reactions = facts->reactions,
-        .warmup_end_tick = facts->warmup_end_tick,
-        .end_tick = facts->end_tick,
-        .max_delay_ticks = facts->max_delay_ticks,
-        .ids = facts->ids < UINT32_MAX ? (uint32_t)facts->ids : UINT32_MAX,
-        .causes_known = facts->causes_known,
-        .origin = "{}",
-    };
+    *whole = group->whole;
     *checksum = group->plan->traffic != NULL ? checksum_of(group->plan->traffic) : 0;
     return true;
 }
