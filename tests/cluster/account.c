@@ -1,6 +1,5 @@
 /* The account of a run: timers that are lost, early, fired after a confirmed stop, or called again,
  * and the cause. */
-#include "account.h"
 #include "journal.h"
 #include "temporary_file.h"
 
@@ -107,7 +106,7 @@ static void fault(struct trial *trial, enum run_role role, unsigned member,
 static void judge(struct trial *trial)
 {
     assert_true(
-        account_run(&trial->plan, trial->temporary.folder, NULL, 0, &trial->result, &trial->error));
+        account_run(&trial->plan, trial->temporary.folder, &trial->result, &trial->error));
 }
 
 static void end(struct trial *trial)
@@ -184,14 +183,14 @@ static void what_nobody_called_is_lost(void **state)
 {
     (void)state;
     struct trial trial;
-    struct account_dead dead = {8, 1};
     begin(&trial);
     start(&trial, 7, 1, 100, 5);
-    start(&trial, 8, 1, 100, 5); /* given up by the engine */
+    start(&trial, 8, 1, 100, 5);
+    add(&trial, RUN_ENGINE,
+        (struct journal_record){.id = 8, .generation = 1, .what = JOURNAL_DEAD});
     start(&trial, 9, 1, 100, 5);
     stop(&trial, 9, ANSWER_NO); /* it was reported to be gone, and was not called */
-    assert_true(
-        account_run(&trial.plan, trial.temporary.folder, &dead, 1, &trial.result, &trial.error));
+    judge(&trial);
     assert_int_equal(trial.result.lost, 2);
     assert_int_equal(trial.result.dead, 1);
     assert_false(run_is_right(&trial.result));

@@ -41,10 +41,8 @@ bool journal_read(const char *folder, enum run_role role, unsigned member,
 {
     char path[4096];
     struct journal_record record;
-    size_t room = 0;
+    size_t room = *count;
     path_of(folder, role, member, path);
-    *records = NULL;
-    *count = 0;
     FILE *journal = memory_unless_short(fopen(path, "rbe"));
     if (journal == NULL) {
         return errno == ENOENT || error_set(error, "%s: cannot be read: %s", path, strerror(errno));

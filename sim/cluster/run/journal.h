@@ -1,4 +1,7 @@
-/* journal.h: the messages of each process of a run, as records appended to a file. */
+/*
+ * journal.h: the messages of each process of a run, as records appended to a file, and their
+ * comparison after the run.
+ */
 #ifndef SIM_CLUSTER_JOURNAL_H
 #define SIM_CLUSTER_JOURNAL_H
 
@@ -18,8 +21,8 @@ enum journal_what {
     JOURNAL_CALLED, /* by the service: `answer` says how it went */
     JOURNAL_ACKED,
     JOURNAL_NACKED,
-    JOURNAL_FAULT, /* `answer`: which; of `role` and `member` */
-    JOURNAL_WHATS
+    JOURNAL_FAULT, /* `answer`: which; of `role` and `member`; of no timer and generation */
+    JOURNAL_DEAD   /* given up by the engine */
 };
 
 /* Answers of JOURNAL_CALLED and JOURNAL_FAULT. */
@@ -55,8 +58,13 @@ int journal_open(const char *folder, enum run_role role, unsigned member, struct
 bool journal_add(int journal, const struct journal_record *records, size_t count,
                  struct error *error);
 
-/* Reads a journal: an array for the caller to free, NULL if there is none yet. */
+/* Adds a journal, if there is one, to an array of *count records, which the caller frees. */
 bool journal_read(const char *folder, enum run_role role, unsigned member,
                   struct journal_record **records, size_t *count, struct error *error);
+
+/* Compares all journals in `folder`: fills all of `result` but times, kills and pauses. False, with
+ * `error` set, if one cannot be read. */
+bool account_run(const struct run_plan *plan, const char *folder, struct run_result *result,
+                 struct error *error);
 
 #endif

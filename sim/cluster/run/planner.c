@@ -116,8 +116,8 @@ static void note_deadlines(struct part *part, const struct engine_timer *timers,
 /* Goes on where the one before was ended: *step is the first that is still to be said. */
 static bool resume(struct part *part, uint64_t *step)
 {
-    struct journal_record *records;
-    size_t count;
+    struct journal_record *records = NULL;
+    size_t count = 0;
     *step = 0;
     if (!journal_read(part->folder, RUN_PLANNER, part->member, &records, &count, &part->error)) {
         return false;

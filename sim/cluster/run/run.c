@@ -4,7 +4,6 @@
  */
 #include "run.h"
 
-#include "account.h"
 #include "child.h"
 #include "clock.h"
 #include "memory.h"
@@ -59,8 +58,7 @@ struct conductor {
     struct part_slot *armed; /* the next victim; NULL: none */
     sigset_t signals;
     unsigned failed_starts;
-    struct account_dead *dead;
-    size_t dead_count;
+    bool unwritten; /* a dead timer could not be noted */
 };
 
 /* Whether an engine has that step. */
@@ -548,16 +546,18 @@ static void stop_engine(struct conductor *conductor)
 static void note_dead(void *ctx, uint64_t id, uint32_t generation)
 {
     struct conductor *conductor = ctx;
-    conductor->dead =
-        memory_resize(conductor->dead, conductor->dead_count + 1, sizeof *conductor->dead);
-    conductor->dead[conductor->dead_count++] = (struct account_dead){id, generation};
+    const struct journal_record record = {
+        .id = id, .generation = generation, .role = RUN_ENGINE, .what = JOURNAL_DEAD};
+    conductor->unwritten =
+        !journal_add(conductor->journal, &record, 1, conductor->error) || conductor->unwritten;
 }
 
 static bool ask_dead(struct conductor *conductor)
 {
     return (conductor->engine != NULL || connect_engine(conductor)) &&
            conductor->plan->engine->dead(conductor->engine, note_dead, conductor,
-                                         conductor->error) == ENGINE_OK;
+                                         conductor->error) == ENGINE_OK &&
+           !conductor->unwritten;
 }
 
 bool run_cluster(const struct run_plan *plan, const char *folder, struct run_result *result,
@@ -593,15 +593,13 @@ bool run_cluster(const struct run_plan *plan, const char *folder, struct run_res
     end_watch(conductor);
     (void)sigprocmask(SIG_SETMASK, &before, NULL);
     (void)signal(SIGPIPE, pipe_before);
-    right =
-        right && account_run(plan, folder, conductor->dead, conductor->dead_count, result, error);
+    right = right && account_run(plan, folder, result, error);
     if (right && result->seconds > 0) {
         result->fired_per_second = (double)result->fired / result->seconds;
     }
     if (conductor->journal >= 0) {
         (void)close(conductor->journal);
     }
-    free(conductor->dead);
     child_memory_free(shared, sizeof *shared);
     free(conductor);
     return right;
