@@ -65,7 +65,7 @@ static int connect_receiver(const struct part *part)
 /* Calls the service. If it does not answer, it is not known to have been reached: the answers are
  * then as of replies that are lost. */
 static void call_service(struct part *part, int *service, const struct engine_timer *timers,
-                         size_t count, struct part_answer *answers)
+                         size_t count, struct journal_record *answers)
 {
     uint64_t bytes = 0;
     for (size_t i = 0; i < count; i++) {
@@ -74,14 +74,8 @@ static void call_service(struct part *part, int *service, const struct engine_ti
     char *calls = memory_bytes(bytes);
     char *at = calls;
     for (size_t i = 0; i < count; i++) {
-        const struct part_call call = {.id = timers[i].id,
-                                       .at_ms = timers[i].at_ms,
-                                       .token = timers[i].token,
-                                       .generation = timers[i].generation,
-                                       .attempt = timers[i].attempt,
-                                       .call_bytes = (uint32_t)timers[i].call_bytes,
-                                       .incarnation = part->incarnation,
-                                       .member = part->member};
+        const struct part_call call = {part_record(part, JOURNAL_CALLED, &timers[i]),
+                                       timers[i].call_bytes};
         memcpy(at, &call, sizeof call);
         memcpy(at + sizeof call, timers[i].call, timers[i].call_bytes);
         at += sizeof call + timers[i].call_bytes;
@@ -93,7 +87,7 @@ static void call_service(struct part *part, int *service, const struct engine_ti
         !send_all(*service, calls, bytes) ||
         !receive_all(*service, answers, count * sizeof *answers)) {
         for (size_t i = 0; i < count; i++) {
-            answers[i] = (struct part_answer){.outcome = CALL_UNHEARD};
+            answers[i] = (struct journal_record){.answer = CALL_UNHEARD};
         }
         if (*service >= 0) {
             (void)close(*service);
@@ -118,10 +112,10 @@ static uint64_t again_at(const struct part *part, const struct engine_timer *tim
 }
 
 /* Return the engine's word for the result of a call. */
-static enum engine_word word_of(const struct part_answer *answer)
+static enum engine_word word_of(const struct journal_record *answer)
 {
-    return answer->outcome == CALL_DONE    ? SAY_ACK
-           : answer->outcome == CALL_LATER ? SAY_LATER
+    return answer->answer == CALL_DONE    ? SAY_ACK
+           : answer->answer == CALL_LATER ? SAY_LATER
                                            : SAY_NACK;
 }
 
@@ -129,7 +123,7 @@ static enum engine_word word_of(const struct part_answer *answer)
  * the row has no such step, and there is only the journal. */
 static bool report_calls(struct part *part, enum engine_word word, bool ends,
                          const struct engine_timer *timers, size_t count,
-                         const struct part_answer *heard)
+                         const struct journal_record *heard)
 {
     struct engine_timer own[ENGINE_BATCH_MAX];
     struct journal_record records[ENGINE_BATCH_MAX];
@@ -140,7 +134,7 @@ static bool report_calls(struct part *part, enum engine_word word, bool ends,
         if (heard == NULL || word_of(&heard[i]) == word) {
             own[some] = timers[i];
             own[some].at_ms = word == SAY_ACK     ? timers[i].at_ms
-                              : word == SAY_LATER ? heard[i].again_ms
+                              : word == SAY_LATER ? heard[i].at_ms
                                                   : again_at(part, &timers[i]);
             some++;
         }
@@ -166,7 +160,7 @@ static bool report_calls(struct part *part, enum engine_word word, bool ends,
 static bool do_steps(struct part *part, int *service, const struct engine_timer *timers,
                      size_t count)
 {
-    struct part_answer heard[ENGINE_BATCH_MAX];
+    struct journal_record heard[ENGINE_BATCH_MAX];
     bool called = false;
     bool ended = false;
     bool right = true;

@@ -94,24 +94,12 @@ enum { PART_CALL_BYTES = 64 + 65536 };
 size_t part_make_call(const struct run_plan *plan, uint64_t id, uint32_t generation,
                       unsigned char call[PART_CALL_BYTES]);
 
-/* A request to the service: the total of bytes, then for each call a head and the call; and the
- * answer for each. */
+/* A request to the service: the total of bytes, then for each call a head and the call. The service
+ * notes the records, and answers with them: `answer` says how it went, `at_ms` of CALL_LATER when it
+ * wants to be called. */
 struct part_call {
-    uint64_t id;
-    uint64_t at_ms;
-    uint64_t token;
-    uint32_t generation;
-    uint32_t attempt;
-    uint32_t call_bytes;
-    uint16_t incarnation;
-    uint8_t member;
-    uint8_t spare;
-};
-
-struct part_answer {
-    uint64_t again_ms; /* of CALL_LATER: when it wants to be called */
-    uint8_t outcome;   /* enum journal_answer */
-    uint8_t spare[7];
+    struct journal_record record;
+    uint64_t call_bytes;
 };
 
 #endif

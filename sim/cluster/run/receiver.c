@@ -29,7 +29,8 @@ struct service {
     struct caller *callers[RUN_MEMBERS_MAX + 1];
 };
 
-static enum journal_answer outcome_of(const struct run_plan *plan, const struct part_call *call)
+static enum journal_answer outcome_of(const struct run_plan *plan,
+                                      const struct journal_record *call)
 {
     double chance =
         part_chance(plan->seed, 2, call->id, (uint64_t)call->generation << 32 | call->token);
@@ -56,35 +57,21 @@ static bool serve(struct service *service, size_t at)
     struct part *part = service->part;
     struct caller *caller = service->callers[at];
     struct journal_record records[ENGINE_BATCH_MAX];
-    struct part_answer answers[ENGINE_BATCH_MAX];
     unsigned char given[PART_CALL_BYTES];
     size_t count = 0;
     for (const char *next = caller->calls; next < caller->calls + caller->bytes; count++) {
-        struct part_call whole;
-        const struct part_call *call = &whole;
-        size_t i = count;
-        memcpy(&whole, next, sizeof whole);
-        next += sizeof whole;
-        size_t bytes = part_make_call(part->plan, call->id, call->generation, given);
-        bool is_right = bytes == call->call_bytes && memcmp(next, given, bytes) == 0;
-        next += call->call_bytes;
-        records[i] = (struct journal_record){
-            .id = call->id,
-            .at_ms = call->at_ms,
-            .now_ms = part_now_ms(part->shared, part->plan),
-            .token = call->token,
-            .generation = call->generation,
-            .attempt = call->attempt,
-            .incarnation = call->incarnation,
-            .member = call->member,
-            .role = RUN_EXECUTOR,
-            .what = JOURNAL_CALLED,
-            .answer = (uint8_t)(is_right ? outcome_of(part->plan, call) : CALL_GARBLED),
-        };
-        answers[i] = (struct part_answer){.outcome = records[i].answer};
-        if (records[i].answer == CALL_LATER) {
-            answers[i].again_ms = records[i].now_ms + part->plan->later_ms;
-            records[i].at_ms = answers[i].again_ms;
+        struct journal_record *record = &records[count];
+        struct part_call call;
+        memcpy(&call, next, sizeof call);
+        next += sizeof call;
+        *record = call.record;
+        size_t bytes = part_make_call(part->plan, record->id, record->generation, given);
+        bool is_right = bytes == call.call_bytes && memcmp(next, given, bytes) == 0;
+        next += call.call_bytes;
+        record->now_ms = part_now_ms(part->shared, part->plan);
+        record->answer = (uint8_t)(is_right ? outcome_of(part->plan, record) : CALL_GARBLED);
+        if (record->answer == CALL_LATER) {
+            record->at_ms = record->now_ms + part->plan->later_ms;
         }
     }
     part_point(part);
@@ -94,8 +81,8 @@ static bool serve(struct service *service, size_t at)
     atomic_store(&part->shared->last_call_ms, part_now_ms(part->shared, part->plan));
     part_point(part);
     caller->have = 0;
-    size_t bytes = count * sizeof *answers;
-    if (send(service->polls[at].fd, answers, bytes, MSG_NOSIGNAL) != (ssize_t)bytes) {
+    size_t bytes = count * sizeof *records;
+    if (send(service->polls[at].fd, records, bytes, MSG_NOSIGNAL) != (ssize_t)bytes) {
         hang_up(service, at);
     }
     return true;
