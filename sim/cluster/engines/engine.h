@@ -47,7 +47,8 @@ struct engine_timer {
 };
 
 /* What planners and executors say of timers. SAY_LATER is SAY_NACK at the service's own wish, which
- * counts as no attempt. */
+ * counts as no attempt. Of a seed's entry that was fetched, SAY_ACK deletes it, and SAY_NACK puts it
+ * into the queue. */
 enum engine_word { SAY_START, SAY_STOP, SAY_ACK, SAY_NACK, SAY_LATER };
 
 /* A step's answer about one timer, as a character. */
@@ -97,7 +98,6 @@ struct engine_server {
 struct engine_kind {
     const char *name;               /* as in `redis` */
     const char *package;            /* of Debian, without which it is not there */
-    const struct engine_seed *seed; /* the steps of the seed's schedulers; NULL: it has none */
 
     /* Whether its server is installed; otherwise `error` names Debian's package. */
     bool (*is_installed)(struct error *error);
@@ -118,6 +118,17 @@ struct engine_kind {
     enum engine_end (*say)(struct engine *engine, enum engine_word word,
                            const struct engine_timer *timers, size_t count, char *answers,
                            struct error *error);
+
+    /* The steps of a seed: NULL, both, if it has none. Moves a clock from *passed on by a tick, but
+     * not beyond `tick`: *state 0; or not, as another has (-1) or as it is there (-2). */
+    enum engine_end (*move_clock)(struct engine *engine, const char *clock, uint64_t tick,
+                                  uint64_t *version, int64_t *state, uint64_t *passed,
+                                  struct error *error);
+
+    /* Read all timers in the bucket of a tick that are before `now_ms`, into an array that the
+     * caller frees. */
+    enum engine_end (*fetch)(struct engine *engine, uint64_t tick, uint64_t now_ms,
+                             struct engine_timer **timers, size_t *count, struct error *error);
 
     /* Makes timers that are due ready, and says how many. *version is that of the clock which the
      * caller saw last, 0 at first: if another has moved it on since, nothing is done, *moved is -1,
@@ -171,23 +182,6 @@ bool engine_finds(const char *program);
 
 /* Seconds that the wheel of `seed` has slots for: 3.17 years. */
 #define ENGINE_REVOLUTION 100000000u
-
-/* The steps in which a scheduler of `seed` works, each on at most ENGINE_BATCH_MAX timers. */
-struct engine_seed {
-    /* Moves a clock from *passed on by a tick, but not beyond `tick`: *state 0; or not, as another
-     * has (-1) or as it is there (-2). */
-    enum engine_end (*move_clock)(struct engine *engine, const char *clock, uint64_t tick,
-                                  uint64_t *version, int64_t *state, uint64_t *passed,
-                                  struct error *error);
-    /* Read all timers in the bucket of a tick that are before `now_ms`, into an array that the
-     * caller frees. */
-    enum engine_end (*fetch)(struct engine *engine, uint64_t tick, uint64_t now_ms,
-                             struct engine_timer **timers, size_t *count, struct error *error);
-    enum engine_end (*remove)(struct engine *engine, const struct engine_timer *timers,
-                              size_t count, struct error *error);
-    enum engine_end (*push)(struct engine *engine, const struct engine_timer *timers, size_t count,
-                            struct error *error);
-};
 
 /* Start a process for `argv` (the path is searched), with its output in `log`; as `user` if it is
  * not NULL. Returns false, with `error` set, if that fails. */

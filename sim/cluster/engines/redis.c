@@ -248,22 +248,6 @@ static enum engine_end redis_fetch(struct engine *engine, uint64_t tick, uint64_
     return ENGINE_OK;
 }
 
-static enum engine_end redis_push(struct engine *engine, const struct engine_timer *timers,
-                                  size_t count, struct error *error)
-{
-    char answers[ENGINE_BATCH_MAX];
-    return redis_say(engine, SAY_NACK, timers, count, answers, error);
-}
-
-static enum engine_end redis_remove(struct engine *engine, const struct engine_timer *timers,
-                                    size_t count, struct error *error)
-{
-    char answers[ENGINE_BATCH_MAX];
-    return redis_say(engine, SAY_ACK, timers, count, answers, error);
-}
-
-static const struct engine_seed seed = {redis_move_clock, redis_fetch, redis_remove, redis_push};
-
 static enum engine_end redis_claim(struct engine *engine, const struct engine_claim *claim,
                                    uint64_t *version, int64_t *moved, struct error *error)
 {
@@ -502,13 +486,14 @@ static bool redis_prepare(struct engine_server *server, struct error *error)
 const struct engine_kind engine_redis = {
     .name = "redis",
     .package = "redis-server",
-    .seed = &seed,
     .is_installed = redis_is_installed,
     .prepare = redis_prepare,
     .serve = redis_serve,
     .connect = redis_connect,
     .close = redis_close,
     .say = redis_say,
+    .move_clock = redis_move_clock,
+    .fetch = redis_fetch,
     .claim = redis_claim,
     .hand_out = redis_hand_out,
     .load = redis_load,

@@ -71,7 +71,7 @@ static bool knows(const struct engine_kind *engine, enum cluster_step step)
     static const uint32_t of_seed = 1u << CLUSTER_MOVE_CLOCK | 1u << CLUSTER_FETCH |
                                     1u << CLUSTER_REMOVE | 1u << CLUSTER_PUSH | 1u << CLUSTER_TAKE |
                                     1u << CLUSTER_CALL | 1u << CLUSTER_DELETE;
-    return ((any | (engine->seed != NULL ? of_seed : 0)) >> step & 1) != 0;
+    return ((any | (engine->move_clock != NULL ? of_seed : 0)) >> step & 1) != 0;
 }
 
 enum { PARTITIONS = 8 };

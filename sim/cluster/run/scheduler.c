@@ -22,17 +22,17 @@ struct schedule_round {
     bool ends; /* there is no more to do */
 };
 
-/* Do a step in batches. */
-static enum engine_end in_pieces(struct schedule_round *round, struct engine *engine,
-                                 enum engine_end (*step)(struct engine *engine,
-                                                         const struct engine_timer *timers,
-                                                         size_t count, struct error *error))
+/* Say a word of the timers in hand, in batches. */
+static enum engine_end say_held(struct schedule_round *round, struct engine *engine,
+                                enum engine_word word)
 {
+    char answers[ENGINE_BATCH_MAX];
     enum engine_end end = ENGINE_OK;
     for (size_t at = 0; at < round->count && end == ENGINE_OK; at += ENGINE_BATCH_MAX) {
         size_t left = round->count - at;
-        end = step(engine, round->timers + at, left < ENGINE_BATCH_MAX ? left : ENGINE_BATCH_MAX,
-                   &round->part->error);
+        end = round->part->plan->engine->say(engine, word, round->timers + at,
+                                             left < ENGINE_BATCH_MAX ? left : ENGINE_BATCH_MAX,
+                                             answers, &round->part->error);
         part_point(round->part);
     }
     return end;
@@ -84,20 +84,20 @@ static enum engine_end do_step(struct schedule_round *round, struct engine *engi
     int64_t state = 0;
     switch (step) {
     case CLUSTER_MOVE_CLOCK:
-        end = kind->seed->move_clock(engine, round->clock, round->now_ms / plan->tick_ms,
+        end = kind->move_clock(engine, round->clock, round->now_ms / plan->tick_ms,
                                      round->version, &state, &round->tick, &part->error);
         round->ends = state < 0;
         return end;
     case CLUSTER_FETCH:
-        end = kind->seed->fetch(engine, round->tick, round->now_ms, &round->timers, &round->count,
+        end = kind->fetch(engine, round->tick, round->now_ms, &round->timers, &round->count,
                                 &part->error);
         round->moved = (int64_t)round->count;
         round->ends = end == ENGINE_OK && round->count == 0;
         return end;
     case CLUSTER_REMOVE:
-        return in_pieces(round, engine, kind->seed->remove);
+        return say_held(round, engine, SAY_ACK);
     case CLUSTER_PUSH:
-        return in_pieces(round, engine, kind->seed->push);
+        return say_held(round, engine, SAY_NACK);
     case CLUSTER_CLAIM:
         return kind->claim(engine, &all, round->version, &round->moved, &part->error);
     case CLUSTER_CLAIM_PART:
