@@ -60,6 +60,19 @@ enum engine_answer {
                           of. nack: it is dead, after too many attempts */
 };
 
+/* Steps that answer with a number. */
+enum engine_step {
+    STEP_HAND_OUT, /* names the partitions that have something due in a queue of lists: how many
+                      lists there are */
+    STEP_LOAD,     /* takes one of these lists, and makes at most `number` of its due timers ready:
+                      how many; -1: there is no list */
+    STEP_JOIN,   /* gets ids for node `number`, by locks of the engine that end with their lease or
+                      with the connection, its own and those of nodes that are gone: the ids that it
+                      has, a bit each */
+    STEP_REAP,   /* makes at most `number` timers with an expired lease ready: how many */
+    STEP_WAITING /* how many timers are pending, ready and in flight */
+};
+
 enum engine_end {
     ENGINE_OK,
     ENGINE_GONE,  /* the connection is broken, or cannot be made: whether the step was done is not
@@ -96,8 +109,8 @@ struct engine_server {
 };
 
 struct engine_kind {
-    const char *name;               /* as in `redis` */
-    const char *package;            /* of Debian, without which it is not there */
+    const char *name;    /* as in `redis` */
+    const char *package; /* of Debian, without which it is not there */
 
     /* Whether its server is installed; otherwise `error` names Debian's package. */
     bool (*is_installed)(struct error *error);
@@ -137,30 +150,13 @@ struct engine_kind {
     enum engine_end (*claim)(struct engine *engine, const struct engine_claim *claim,
                              uint64_t *version, int64_t *moved, struct error *error);
 
-    /* Names the partitions that have something due in a queue of lists; *lists: how many there
-     * are. */
-    enum engine_end (*hand_out)(struct engine *engine, uint64_t now_ms, int64_t *lists,
-                                struct error *error);
-
-    /* Take one of these lists, and make its due timers ready; *moved is -1 if there is none. */
-    enum engine_end (*load)(struct engine *engine, uint64_t now_ms, uint32_t limit, int64_t *moved,
-                            struct error *error);
-
-    /* Gets ids for a node, by locks of the engine that end with their lease or with the connection:
-     * its own, and those of nodes that are gone. *ids: those that it has, a bit each. */
-    enum engine_end (*join)(struct engine *engine, uint64_t now_ms, unsigned node, uint64_t *ids,
-                            struct error *error);
+    /* Does a step that answers with a number. */
+    enum engine_end (*step)(struct engine *engine, enum engine_step step, uint64_t now_ms,
+                            uint32_t number, int64_t *answer, struct error *error);
 
     /* Takes at most *count ready timers for an attempt each, with their calls. */
     enum engine_end (*take)(struct engine *engine, uint64_t now_ms, struct engine_timer *timers,
                             size_t *count, struct error *error);
-
-    /* Make at most `limit` timers with an expired lease ready again; NULL: there are no leases. */
-    enum engine_end (*reap)(struct engine *engine, uint64_t now_ms, uint32_t limit,
-                            uint64_t *reaped, struct error *error);
-
-    /* How many timers wait: pending, ready, in flight. */
-    enum engine_end (*waiting)(struct engine *engine, uint64_t *count, struct error *error);
 
     /* Calls `visit` for each that is dead. */
     enum engine_end (*dead)(struct engine *engine,

@@ -162,13 +162,13 @@ static uint64_t number_at(const PGresult *result, int row, int column)
                : 0;
 }
 
-static enum engine_end run_for_number(struct engine *engine, const char *statement,
-                                      uint64_t *number, struct error *error)
+static enum engine_end run_for_number(struct engine *engine, const char *statement, int64_t *number,
+                                      struct error *error)
 {
     PGresult *result;
     enum engine_end end = run_statement(engine, statement, &result, error);
     if (end == ENGINE_OK) {
-        *number = number_at(result, 0, 0);
+        *number = (int64_t)number_at(result, 0, 0);
     }
     lib.PQclear(result);
     return end;
@@ -234,39 +234,15 @@ static enum engine_end postgres_claim(struct engine *engine, const struct engine
     return end;
 }
 
-static enum engine_end postgres_hand_out(struct engine *engine, uint64_t now_ms, int64_t *lists,
-                                         struct error *error)
-{
-    uint64_t count = 0;
-    CALL(engine, now_ms, engine->plan.partitions);
-    enum engine_end end =
-        run_for_number(engine, "select timerlab.lease_hand_out($1, $2)", &count, error);
-    *lists = (int64_t)count;
-    return end;
-}
-
-static enum engine_end postgres_load(struct engine *engine, uint64_t now_ms, uint32_t limit,
-                                     int64_t *moved, struct error *error)
-{
-    uint64_t count = 0;
-    CALL(engine, now_ms, limit, engine->plan.partitions);
-    /* One more, as -1 is not a number here. */
-    enum engine_end end =
-        run_for_number(engine, "select 1 + timerlab.lease_load($1, $2, $3)", &count, error);
-    *moved = (int64_t)count - 1;
-    return end;
-}
-
 /* By an advisory lock of the session, which is the lease: it ends with the connection. An id of a
  * node that is gone is kept until the next call. */
-static enum engine_end postgres_join(struct engine *engine, uint64_t now_ms, unsigned node,
-                                     uint64_t *ids, struct error *error)
+static enum engine_end join_ids(struct engine *engine, uint32_t node, int64_t *ids,
+                                struct error *error)
 {
     enum engine_end end = ENGINE_OK;
-    (void)now_ms;
     for (uint32_t id = 0; id < engine->plan.ids && end == ENGINE_OK; id++) {
         bool is_mine = id == node % engine->plan.ids;
-        uint64_t got = 0;
+        int64_t got = 0;
         if (is_mine && has_id(engine, id)) {
             continue;
         }
@@ -277,8 +253,38 @@ static enum engine_end postgres_join(struct engine *engine, uint64_t now_ms, uns
                              &got, error);
         engine->ids = (engine->ids & ~(UINT64_C(1) << id)) | (uint64_t)(got == 1) << id;
     }
-    *ids = engine->ids;
+    *ids = (int64_t)engine->ids;
     return end;
+}
+
+static enum engine_end postgres_step(struct engine *engine, enum engine_step step, uint64_t now_ms,
+                                     uint32_t number, int64_t *answer, struct error *error)
+{
+    const struct engine_plan *plan = &engine->plan;
+    const char *statement = NULL;
+    switch (step) {
+    case STEP_HAND_OUT:
+        CALL(engine, now_ms, plan->partitions);
+        statement = "select timerlab.lease_hand_out($1, $2)";
+        break;
+    case STEP_LOAD:
+        CALL(engine, now_ms, number, plan->partitions);
+        statement = "select timerlab.lease_load($1, $2, $3)";
+        break;
+    case STEP_JOIN:
+        return join_ids(engine, number, answer, error);
+    case STEP_REAP:
+        CALL(engine, now_ms, number, plan->attempts_max, plan->keep_ms);
+        statement = "select timerlab.lease_reap($1, $2, $3, $4)";
+        break;
+    case STEP_WAITING:
+        call_with(engine, NULL, 0);
+        statement = "select (select count(*) from timerlab.timer where state = 'P') + "
+                    "(select count(*) from timerlab.timer where state = 'R') + "
+                    "(select count(*) from timerlab.timer where state = 'F')";
+        break;
+    }
+    return run_for_number(engine, statement, answer, error);
 }
 
 static enum engine_end postgres_take(struct engine *engine, uint64_t now_ms,
@@ -321,24 +327,6 @@ static enum engine_end postgres_take(struct engine *engine, uint64_t now_ms,
     return end;
 }
 
-static enum engine_end postgres_reap(struct engine *engine, uint64_t now_ms, uint32_t limit,
-                                     uint64_t *reaped, struct error *error)
-{
-    *reaped = 0;
-    CALL(engine, now_ms, limit, engine->plan.attempts_max, engine->plan.keep_ms);
-    return run_for_number(engine, "select timerlab.lease_reap($1, $2, $3, $4)", reaped, error);
-}
-
-static enum engine_end postgres_waiting(struct engine *engine, uint64_t *count, struct error *error)
-{
-    call_with(engine, NULL, 0);
-    return run_for_number(engine,
-                          "select (select count(*) from timerlab.timer where state = 'P') + "
-                          "(select count(*) from timerlab.timer where state = 'R') + "
-                          "(select count(*) from timerlab.timer where state = 'F')",
-                          count, error);
-}
-
 static enum engine_end postgres_dead(struct engine *engine,
                                      void (*visit)(void *ctx, uint64_t id, uint32_t generation),
                                      void *ctx, struct error *error)
@@ -374,7 +362,7 @@ static void postgres_close(struct engine *engine)
 /* Once for all who connect. */
 static enum engine_end bring_protocol(struct engine *engine, struct error *error)
 {
-    uint64_t there = 0;
+    int64_t there = 0;
     call_with(engine, NULL, 0);
     enum engine_end end = run_plain(engine, "begin; select pg_advisory_xact_lock(7316)", error);
     end = end == ENGINE_OK ? run_for_number(engine,
@@ -522,11 +510,7 @@ const struct engine_kind engine_postgres = {
     .close = postgres_close,
     .say = postgres_say,
     .claim = postgres_claim,
-    .hand_out = postgres_hand_out,
-    .load = postgres_load,
-    .join = postgres_join,
+    .step = postgres_step,
     .take = postgres_take,
-    .reap = postgres_reap,
-    .waiting = postgres_waiting,
     .dead = postgres_dead,
 };

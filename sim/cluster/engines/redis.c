@@ -271,42 +271,6 @@ static enum engine_end redis_claim(struct engine *engine, const struct engine_cl
     return end;
 }
 
-/* A script that answers with a number. */
-static enum engine_end run_for_number(struct engine *engine, int64_t *number, struct error *error)
-{
-    redisReply *reply;
-    enum engine_end end = run_script(engine, &reply, error);
-    if (end == ENGINE_OK) {
-        *number = reply->integer;
-        freeReplyObject(reply);
-    }
-    return end;
-}
-
-static enum engine_end redis_hand_out(struct engine *engine, uint64_t now_ms, int64_t *lists,
-                                      struct error *error)
-{
-    CALL(engine, SCRIPT_HAND_OUT, now_ms, engine->plan.partitions);
-    return run_for_number(engine, lists, error);
-}
-
-static enum engine_end redis_load(struct engine *engine, uint64_t now_ms, uint32_t limit,
-                                  int64_t *moved, struct error *error)
-{
-    CALL(engine, SCRIPT_LOAD, now_ms, limit);
-    return run_for_number(engine, moved, error);
-}
-
-static enum engine_end redis_join(struct engine *engine, uint64_t now_ms, unsigned node,
-                                  uint64_t *ids, struct error *error)
-{
-    int64_t bits = 0;
-    CALL(engine, SCRIPT_JOIN, now_ms, engine->plan.lease_ms, node, engine->plan.ids);
-    enum engine_end end = run_for_number(engine, &bits, error);
-    *ids = (uint64_t)bits;
-    return end;
-}
-
 static enum engine_end redis_take(struct engine *engine, uint64_t now_ms,
                                   struct engine_timer *timers, size_t *count, struct error *error)
 {
@@ -333,19 +297,9 @@ static enum engine_end redis_take(struct engine *engine, uint64_t now_ms,
     return ENGINE_OK;
 }
 
-static enum engine_end redis_reap(struct engine *engine, uint64_t now_ms, uint32_t limit,
-                                  uint64_t *reaped, struct error *error)
-{
-    int64_t late = 0;
-    CALL(engine, SCRIPT_REAP, now_ms, limit, engine->plan.attempts_max);
-    enum engine_end end = run_for_number(engine, &late, error);
-    *reaped = (uint64_t)late;
-    return end;
-}
-
 /* Plain commands, in one go; the sum of the numbers that they answer. */
 static enum engine_end sum_of(struct engine *engine, const char *const *commands, size_t count,
-                              uint64_t *sum, struct error *error)
+                              int64_t *sum, struct error *error)
 {
     enum engine_end end = ENGINE_OK;
     *sum = 0;
@@ -357,7 +311,7 @@ static enum engine_end sum_of(struct engine *engine, const char *const *commands
         (void)redisGetReply(engine->redis, (void **)&reply);
         enum engine_end this_end = judge_reply(engine, reply, error);
         if (this_end == ENGINE_OK && reply->type == REDIS_REPLY_INTEGER) {
-            *sum += (uint64_t)reply->integer;
+            *sum += reply->integer;
         }
         end = this_end != ENGINE_OK ? this_end : end;
         freeReplyObject(reply);
@@ -365,7 +319,7 @@ static enum engine_end sum_of(struct engine *engine, const char *const *commands
     return end;
 }
 
-static enum engine_end redis_waiting(struct engine *engine, uint64_t *count, struct error *error)
+static enum engine_end count_waiting(struct engine *engine, int64_t *count, struct error *error)
 {
     static const char *const of_seed[] = {"DBSIZE", "LLEN rdy:" TAG};
     const char *of_lease[ENGINE_PARTITIONS_MAX + 2] = {"LLEN rdy:" TAG, "ZCARD fly:" TAG};
@@ -377,6 +331,35 @@ static enum engine_end redis_waiting(struct engine *engine, uint64_t *count, str
     return engine->plan.is_seed
                ? sum_of(engine, of_seed, 2, count, error)
                : sum_of(engine, of_lease, 2 + engine->plan.partitions, count, error);
+}
+
+static enum engine_end redis_step(struct engine *engine, enum engine_step step, uint64_t now_ms,
+                                  uint32_t number, int64_t *answer, struct error *error)
+{
+    const struct engine_plan *plan = &engine->plan;
+    redisReply *reply;
+    switch (step) {
+    case STEP_HAND_OUT:
+        CALL(engine, SCRIPT_HAND_OUT, now_ms, plan->partitions);
+        break;
+    case STEP_LOAD:
+        CALL(engine, SCRIPT_LOAD, now_ms, number);
+        break;
+    case STEP_JOIN:
+        CALL(engine, SCRIPT_JOIN, now_ms, plan->lease_ms, number, plan->ids);
+        break;
+    case STEP_REAP:
+        CALL(engine, SCRIPT_REAP, now_ms, number, plan->attempts_max);
+        break;
+    case STEP_WAITING:
+        return count_waiting(engine, answer, error);
+    }
+    enum engine_end end = run_script(engine, &reply, error);
+    if (end == ENGINE_OK) {
+        *answer = reply->integer;
+        freeReplyObject(reply);
+    }
+    return end;
 }
 
 static enum engine_end redis_dead(struct engine *engine,
@@ -495,11 +478,7 @@ const struct engine_kind engine_redis = {
     .move_clock = redis_move_clock,
     .fetch = redis_fetch,
     .claim = redis_claim,
-    .hand_out = redis_hand_out,
-    .load = redis_load,
-    .join = redis_join,
+    .step = redis_step,
     .take = redis_take,
-    .reap = redis_reap,
-    .waiting = redis_waiting,
     .dead = redis_dead,
 };

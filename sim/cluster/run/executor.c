@@ -116,7 +116,7 @@ static enum engine_word word_of(const struct journal_record *answer)
 {
     return answer->answer == CALL_DONE    ? SAY_ACK
            : answer->answer == CALL_LATER ? SAY_LATER
-                                           : SAY_NACK;
+                                          : SAY_NACK;
 }
 
 /* Say this word to the engine of the calls that it is for; `heard` NULL: of all. Without an `ends`

@@ -153,15 +153,16 @@ static bool may_go_on(struct part *part, bool *go)
 {
     const struct run_plan *plan = part->plan;
     enum part_go asked = PART_AGAIN;
-    uint64_t count = 0;
+    int64_t count = 0;
     while (asked == PART_AGAIN) {
         struct engine *engine = part_engine(part);
         if (engine == NULL) {
             return false;
         }
-        asked = part_judge(part, plan->engine->waiting(engine, &count, &part->error));
+        asked =
+            part_judge(part, plan->engine->step(engine, STEP_WAITING, 0, 0, &count, &part->error));
     }
-    *go = count < plan->waiting_max || plan->steps.is_seed;
+    *go = (uint64_t)count < plan->waiting_max || plan->steps.is_seed;
     return asked == PART_DONE;
 }
 

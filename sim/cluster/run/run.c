@@ -425,17 +425,18 @@ static bool planners_are_done(const struct conductor *conductor)
     return true;
 }
 
-/* How many timers wait; UINT64_MAX if the engine does not answer just now. */
-static bool ask_waiting(struct conductor *conductor, uint64_t *count)
+/* Whether no timer waits; if the engine does not answer just now, one may. */
+static bool ask_waiting(struct conductor *conductor, bool *none)
 {
+    int64_t count = 0;
     if (conductor->engine == NULL && !connect_engine(conductor)) {
         return false;
     }
-    enum engine_end end =
-        conductor->plan->engine->waiting(conductor->engine, count, conductor->error);
+    enum engine_end end = conductor->plan->engine->step(conductor->engine, STEP_WAITING, 0, 0,
+                                                        &count, conductor->error);
+    *none = end == ENGINE_OK && count == 0;
     if (end == ENGINE_GONE) {
         forget_connection(conductor);
-        *count = UINT64_MAX;
     }
     return end != ENGINE_FAILED;
 }
@@ -447,15 +448,12 @@ static bool nothing_comes(struct conductor *conductor, bool *nothing)
     uint64_t quiet_ms = 4 * plan->steps.lease_ms + 10 * plan->steps.tick_ms + plan->scan_ms;
     uint64_t last = atomic_load(&conductor->shared->last_call_ms);
     uint64_t deadline = atomic_load(&conductor->shared->last_deadline_ms);
-    uint64_t count = 0;
     *nothing = false;
     if (!planners_are_done(conductor)) {
         return true;
     }
     if (!plan->steps.is_seed) {
-        bool asked = ask_waiting(conductor, &count);
-        *nothing = count == 0;
-        return asked;
+        return ask_waiting(conductor, nothing);
     }
     last = last > deadline ? last : deadline;
     *nothing = part_now_ms(conductor->shared, plan) > last + quiet_ms;

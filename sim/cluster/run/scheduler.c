@@ -64,8 +64,8 @@ static enum engine_end load_lists(struct schedule_round *round, struct engine *e
 {
     enum engine_end end = ENGINE_OK;
     for (int64_t moved = 0; moved >= 0 && end == ENGINE_OK;) {
-        end = round->part->plan->engine->load(engine, round->now_ms, ENGINE_BATCH_MAX, &moved,
-                                              &round->part->error);
+        end = round->part->plan->engine->step(engine, STEP_LOAD, round->now_ms, ENGINE_BATCH_MAX,
+                                              &moved, &round->part->error);
         round->moved += moved > 0 ? moved : 0;
         part_point(round->part);
     }
@@ -84,13 +84,13 @@ static enum engine_end do_step(struct schedule_round *round, struct engine *engi
     int64_t state = 0;
     switch (step) {
     case CLUSTER_MOVE_CLOCK:
-        end = kind->move_clock(engine, round->clock, round->now_ms / plan->tick_ms,
-                                     round->version, &state, &round->tick, &part->error);
+        end = kind->move_clock(engine, round->clock, round->now_ms / plan->tick_ms, round->version,
+                               &state, &round->tick, &part->error);
         round->ends = state < 0;
         return end;
     case CLUSTER_FETCH:
         end = kind->fetch(engine, round->tick, round->now_ms, &round->timers, &round->count,
-                                &part->error);
+                          &part->error);
         round->moved = (int64_t)round->count;
         round->ends = end == ENGINE_OK && round->count == 0;
         return end;
@@ -103,13 +103,15 @@ static enum engine_end do_step(struct schedule_round *round, struct engine *engi
     case CLUSTER_CLAIM_PART:
         return claim_parts(round, engine, -1);
     case CLUSTER_HAND_OUT:
-        end = kind->hand_out(engine, round->now_ms, &state, &part->error);
+        end = kind->step(engine, STEP_HAND_OUT, round->now_ms, 0, &state, &part->error);
         round->ends = end == ENGINE_OK && state == 0;
         return end;
     case CLUSTER_LOAD:
         return load_lists(round, engine);
     case CLUSTER_JOIN:
-        return kind->join(engine, round->now_ms, part->member, &round->ids, &part->error);
+        end = kind->step(engine, STEP_JOIN, round->now_ms, part->member, &state, &part->error);
+        round->ids = (uint64_t)state;
+        return end;
     default: /* CLUSTER_CLAIM_OWN: others were refused */
         return claim_parts(round, engine, part->member);
     }
@@ -144,15 +146,15 @@ static bool schedule_turn(struct part *part, bool reap, uint64_t *version, bool 
                                    .clock = "clk",
                                    .now_ms = part_now_ms(part->shared, part->plan),
                                    .version = version};
-    uint64_t reaped = 0;
+    int64_t reaped = 0;
     enum part_go go = PART_DONE;
     if (!do_steps(&round)) {
         return false;
     }
     struct engine *engine = reap && !part->plan->steps.is_seed ? part_engine(part) : NULL;
     if (engine != NULL) {
-        go = part_judge(part, part->plan->engine->reap(engine, round.now_ms, ENGINE_BATCH_MAX,
-                                                       &reaped, &part->error));
+        go = part_judge(part, part->plan->engine->step(engine, STEP_REAP, round.now_ms,
+                                                       ENGINE_BATCH_MAX, &reaped, &part->error));
         part_point(part);
     }
     *idle = *idle && go == PART_DONE && round.moved <= 0 && reaped == 0;
