@@ -49,16 +49,19 @@ struct live_subject {
     bool by_timeout; /* asleep by epoll_wait's timeout, not by a timerfd */
 };
 
+static const struct tl_algo *algo_of(const struct live_subject *subject)
+{
+    return subject->contender != NULL ? subject->contender->timed : kernel_algo(subject->kind);
+}
+
 /* The columns of a row that are not in live_result. */
 struct subject_costs {
     struct kernel_memory *before;
-    uint64_t user_bytes;          /* before, then the growth */
-    double kernel_bytes;          /* for a timer; negative: not known */
-    struct live_epoll loop;       /* of a structure */
+    uint64_t user_bytes; /* before, then the growth */
+    double kernel_bytes; /* for a timer; negative: not known */
+    struct live_epoll loop;
     struct kernel_timers *timers; /* NULL: a structure */
-    const uint64_t *calls;
-    uint64_t calls_before;
-    uint64_t system_calls; /* while it was driven */
+    uint64_t system_calls;        /* before it was driven, then while it was */
     uint32_t connections;
 };
 
@@ -218,8 +221,7 @@ static void set_figures(struct row *row, const struct live_subject *subject,
 static void set_subject(struct row *row, const struct live_subject *subject)
 {
     const struct contender *contender = subject->contender;
-    row_set_text(row, LIVE_COL_ALGO,
-                 contender != NULL ? contender->timed->name : kernel_name(subject->kind));
+    row_set_text(row, LIVE_COL_ALGO, algo_of(subject)->name);
     row_set_text(row, LIVE_COL_OPTIONS, contender != NULL ? contender->option_text : "");
     row_set_text(row, LIVE_COL_DRIVE,
                  subject->by_timeout ? "epoll-ms" : drive_words[subject->drive]);
@@ -340,8 +342,8 @@ static void on_ready(void *ctx)
     uint64_t grown = user > costs->user_bytes ? user - costs->user_bytes : 0;
     costs->user_bytes = grown > harness ? grown - harness : 0;
     costs->kernel_bytes = kernel_memory_grown(costs->before, now, costs->connections);
-    kernel_memory_free(now);
-    costs->calls_before = *costs->calls;
+    free(now);
+    costs->system_calls = costs->loop.system_calls;
 }
 
 /* The parameters of a child. */
@@ -370,36 +372,30 @@ static bool run_here(void *ctx, void *into, struct error *error)
                                     .user_bytes = kernel_user_bytes(),
                                     .connections = plan.connections};
     struct live_epoll *loop = &costs->loop;
-    struct kernel_timers *timers = NULL;
     struct live_clock clock;
+    if (!live_epoll_open(loop, traffic_ns, error)) {
+        free(costs->before);
+        return false;
+    }
     if (contender != NULL) {
         plan.algo = watched(contender->timed);
         plan.options = contender->options;
-        if (!live_epoll_open(loop, traffic_ns, error)) {
-            return false;
-        }
         loop->by_timeout = subject->by_timeout;
-        costs->calls = &loop->system_calls;
         clock = live_epoll_clock(loop);
     } else {
-        timers = kernel_open(subject->kind, plan.connections, plan.tick_ns, traffic_ns, error);
-        if (timers == NULL) {
-            return false;
-        }
+        costs->timers =
+            kernel_open(subject->kind, plan.connections, plan.tick_ns, traffic_ns, loop, error);
         plan.algo = kernel_algo(subject->kind);
-        plan.made = timers;
-        costs->timers = timers;
-        costs->calls = kernel_system_calls(timers);
-        clock = kernel_clock(timers);
+        plan.made = costs->timers;
+        clock = kernel_clock(costs->timers);
     }
     child_phase(child_hook_seconds(), "while it was driven");
-    bool done = live_run(&plan, &clock, result, error);
-    costs->system_calls = *costs->calls - costs->calls_before;
-    if (contender != NULL) {
-        live_epoll_close(loop);
-    }
-    kernel_close(timers);
-    kernel_memory_free(costs->before);
+    bool done =
+        (contender != NULL || costs->timers != NULL) && live_run(&plan, &clock, result, error);
+    costs->system_calls = loop->system_calls - costs->system_calls;
+    kernel_close(costs->timers);
+    live_epoll_close(loop);
+    free(costs->before);
     return done;
 }
 
@@ -409,8 +405,7 @@ static bool add_row(const struct live_arguments *arguments, const struct live_su
                     struct driven *driven, struct found *found, bool *right, struct error *error)
 {
     const struct contender *contender = subject->contender;
-    const char *name = contender != NULL ? contender->timed->name : kernel_name(subject->kind);
-    const struct tl_algo *algo = contender != NULL ? contender->timed : kernel_algo(subject->kind);
+    const struct tl_algo *algo = algo_of(subject);
     struct drive drive = {arguments, subject};
     struct child_outcome outcome;
     struct progress progress;
@@ -421,7 +416,7 @@ static bool add_row(const struct live_arguments *arguments, const struct live_su
                                           .progress_ctx = &progress};
     char status[sizeof outcome.reason + 32] = "ok";
     *driven = (struct driven){.costs = {.connections = arguments->plan.connections}};
-    progress_begin(&progress, name, "milliseconds", (uint64_t)(arguments->seconds * 1e3));
+    progress_begin(&progress, algo->name, "milliseconds", (uint64_t)(arguments->seconds * 1e3));
     if (!plug_in_run(algo, &request, driven, &outcome, error)) {
         return false;
     }

@@ -54,7 +54,7 @@ bool hosted_open(struct kernel_timers *timers, struct error *error)
 #define ROW(name, type, parameters, arguments)                                                     \
     calls[CALL_##name] = (struct led_call){#name, (uintptr_t)counted_##name, false};
     CALLS(ROW)
-    system_calls = &timers->loop.system_calls;
+    system_calls = &timers->loop->system_calls;
     counted = handle;
     if (!tl_led_calls_swap(handle, calls, CALL_COUNT)) {
         return error_set(error, "the system calls of %s cannot be counted", loop->package);

@@ -1,6 +1,5 @@
 #include "kernel_private.h"
 
-#include "clock.h"
 #include "memory.h"
 
 #include <errno.h>
@@ -18,16 +17,11 @@ enum { EVENTS_AT_ONCE = 256 };
 
 #define TRAFFIC UINT64_MAX /* in an event's data; others have an id there */
 
-uint64_t kernel_now_ns(const struct kernel_timers *timers)
-{
-    return clock_now_ns() - timers->loop.begun_ns;
-}
-
 void kernel_take_traffic(struct kernel_timers *timers)
 {
     uint64_t expirations;
-    timers->loop.system_calls++;
-    (void)!read(timers->loop.traffic, &expirations, sizeof expirations);
+    timers->loop->system_calls++;
+    (void)!read(timers->loop->traffic, &expirations, sizeof expirations);
 }
 
 /* Sleeps. `take` reads, by one call, what made the descriptor with those data ready. */
@@ -38,15 +32,15 @@ static unsigned wait_epoll(struct kernel_timers *timers,
     unsigned causes = 0;
     int count = 0;
     do {
-        timers->loop.system_calls++;
-        count = epoll_wait(timers->loop.epoll, events, EVENTS_AT_ONCE, -1);
+        timers->loop->system_calls++;
+        count = epoll_wait(timers->loop->epoll, events, EVENTS_AT_ONCE, -1);
     } while (count < 0 && errno == EINTR);
     for (int i = 0; i < count; i++) {
         if (events[i].data.u64 == TRAFFIC) {
             kernel_take_traffic(timers);
             causes |= LIVE_TRAFFIC;
         } else {
-            timers->loop.system_calls++;
+            timers->loop->system_calls++;
             take(timers, (uint32_t)events[i].data.u64);
             causes |= LIVE_TIMER;
         }
@@ -57,14 +51,14 @@ static unsigned wait_epoll(struct kernel_timers *timers,
 static bool watch(struct kernel_timers *timers, int file, uint64_t data)
 {
     struct epoll_event event = {.events = EPOLLIN, .data.u64 = data};
-    return epoll_ctl(timers->loop.epoll, EPOLL_CTL_ADD, file, &event) == 0;
+    return epoll_ctl(timers->loop->epoll, EPOLL_CTL_ADD, file, &event) == 0;
 }
 
 /* The traffic's descriptor stands for itself, not for an id. */
 static bool watch_traffic(struct kernel_timers *timers, struct error *error)
 {
     struct epoll_event event = {.events = EPOLLIN, .data.u64 = TRAFFIC};
-    return epoll_ctl(timers->loop.epoll, EPOLL_CTL_MOD, timers->loop.traffic, &event) == 0 ||
+    return epoll_ctl(timers->loop->epoll, EPOLL_CTL_MOD, timers->loop->traffic, &event) == 0 ||
            error_set(error, "epoll_ctl: %s", strerror(errno));
 }
 
@@ -110,8 +104,8 @@ static bool timerfd_open(struct kernel_timers *timers, struct error *error)
 static bool timerfd_start(struct kernel_timers *timers, uint32_t id)
 {
     const int *files = timers->own;
-    const struct itimerspec when = {.it_value = kernel_time(timers, timers->at_ns[id])};
-    timers->loop.system_calls++;
+    const struct itimerspec when = {.it_value = live_epoll_time(timers->loop, timers->at_ns[id])};
+    timers->loop->system_calls++;
     return timerfd_settime(files[id], TFD_TIMER_ABSTIME, &when, NULL) == 0;
 }
 
@@ -184,8 +178,8 @@ static bool posix_open(struct kernel_timers *timers, struct error *error)
 static bool posix_start(struct kernel_timers *timers, uint32_t id)
 {
     const struct posix_timers *posix = timers->own;
-    const struct itimerspec when = {.it_value = kernel_time(timers, timers->at_ns[id])};
-    timers->loop.system_calls++;
+    const struct itimerspec when = {.it_value = live_epoll_time(timers->loop, timers->at_ns[id])};
+    timers->loop->system_calls++;
     return timer_settime(posix->timers[id], TIMER_ABSTIME, &when, NULL) == 0;
 }
 
@@ -242,11 +236,6 @@ static const struct {
     [HOSTED_GLIB] = {"glib-loop", &hosted_glib},
 };
 
-const char *kernel_name(enum kernel_kind kind)
-{
-    return kinds[kind].name;
-}
-
 static enum tl_status algo_start(void *self, uint32_t id, uint64_t deadline)
 {
     struct kernel_timers *timers = self;
@@ -294,7 +283,8 @@ const struct tl_algo *kernel_algo(enum kernel_kind kind)
 
 static uint64_t clock_now(void *ctx)
 {
-    return kernel_now_ns(ctx);
+    const struct kernel_timers *timers = ctx;
+    return live_epoll_now_ns(timers->loop);
 }
 
 static bool clock_arm(void *ctx, uint64_t at_ns)
@@ -321,20 +311,12 @@ void kernel_settle(struct kernel_timers *timers)
     }
 }
 
-const uint64_t *kernel_system_calls(const struct kernel_timers *timers)
-{
-    return &timers->loop.system_calls;
-}
-
 struct kernel_timers *kernel_open(enum kernel_kind kind, uint32_t count, uint64_t tick_ns,
-                                  uint64_t traffic_ns, struct error *error)
+                                  uint64_t traffic_ns, struct live_epoll *loop, struct error *error)
 {
     struct kernel_timers *timers = memory_new(1, sizeof *timers);
-    if (!live_epoll_open(&timers->loop, traffic_ns, error)) {
-        free(timers);
-        return NULL;
-    }
     timers->sort = kinds[kind].sort;
+    timers->loop = loop;
     timers->tick_ns = tick_ns;
     timers->traffic_ns = traffic_ns;
     timers->count = count;
@@ -354,7 +336,6 @@ void kernel_close(struct kernel_timers *timers)
 {
     if (timers != NULL) {
         timers->sort->close(timers);
-        live_epoll_close(&timers->loop);
         free(timers->due);
         free(timers->at_ns);
         free(timers);

@@ -29,13 +29,12 @@ enum kernel_kind {
 /* Timers by id, and the loop that they are in. Treat as opaque. */
 struct kernel_timers;
 
-/* Return its name in rows. */
-const char *kernel_name(enum kernel_kind kind);
-
-/* Make `count` idle timers. Returns NULL, with the reason, if the kernel or the library does not
- * give that many: the limit, and the number that there were. */
+/* Make `count` idle timers, which wait and count system calls with `loop`, open until they are closed.
+ * Returns NULL, with the reason, if the kernel or the library does not give that many: the limit, and
+ * the number that there were. */
 struct kernel_timers *kernel_open(enum kernel_kind kind, uint32_t count, uint64_t tick_ns,
-                                  uint64_t traffic_ns, struct error *error);
+                                  uint64_t traffic_ns, struct live_epoll *loop,
+                                  struct error *error);
 
 /* The loop's clock, and the hooks that replace a structure's; valid until it is closed. */
 struct live_clock kernel_clock(struct kernel_timers *timers);
@@ -43,9 +42,6 @@ const struct tl_algo *kernel_algo(enum kernel_kind kind);
 
 /* Whatever was started is the kernel's from now on. */
 void kernel_settle(struct kernel_timers *timers);
-
-/* The count of the system calls that were made. */
-const uint64_t *kernel_system_calls(const struct kernel_timers *timers);
 
 /* Frees all. NULL is taken, too. */
 void kernel_close(struct kernel_timers *timers);
@@ -55,16 +51,13 @@ void kernel_close(struct kernel_timers *timers);
 /* The size of the kernel's slabs at a time. */
 struct kernel_memory;
 
-/* Reads /proc/slabinfo; NULL if it may not be read. */
+/* Reads /proc/slabinfo, for the caller to free; NULL if it may not be read. */
 struct kernel_memory *kernel_memory_read(void);
 
 /* The bytes that grew for each of `count` timers: those of caches that hold at least half an object
  * more for each, so that others' doings do not count. Negative: not known, as for few timers. */
 double kernel_memory_grown(const struct kernel_memory *before, const struct kernel_memory *after,
                            uint32_t count);
-
-/* Frees it. NULL is taken, too. */
-void kernel_memory_free(struct kernel_memory *memory);
 
 /* The bytes that the process has from malloc; 0 where the C library does not say. */
 uint64_t kernel_user_bytes(void);

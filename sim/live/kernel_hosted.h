@@ -34,7 +34,7 @@ void hosted_close(struct kernel_timers *timers);
 /* Return a timer's delay in milliseconds, rounded up as in a program. */
 static inline uint64_t hosted_delay_ms(const struct kernel_timers *timers, uint32_t id)
 {
-    uint64_t now = kernel_now_ns(timers);
+    uint64_t now = live_epoll_now_ns(timers->loop);
     uint64_t at = timers->at_ns[id];
     return at > now ? (at - now + 999999) / 1000000 : 0;
 }

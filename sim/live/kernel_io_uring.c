@@ -54,7 +54,7 @@ static int enter(struct kernel_timers *timers, uint32_t least)
     struct ring *ring = timers->own;
     long done = 0;
     do {
-        timers->loop.system_calls++;
+        timers->loop->system_calls++;
         done = syscall(SYS_io_uring_enter, ring->file, ring->unsubmitted, least,
                        IORING_ENTER_GETEVENTS, NULL, (size_t)0);
     } while (done < 0 && errno == EINTR);
@@ -84,7 +84,7 @@ static bool watch_traffic(struct kernel_timers *timers)
     struct io_uring_sqe *sqe = entry(timers);
     if (sqe != NULL) {
         sqe->opcode = IORING_OP_POLL_ADD;
-        sqe->fd = timers->loop.traffic;
+        sqe->fd = timers->loop->traffic;
         sqe->poll32_events = POLLIN;
         sqe->user_data = TRAFFIC;
     }
@@ -98,7 +98,7 @@ static bool io_uring_start(struct kernel_timers *timers, uint32_t id)
     if (sqe == NULL) {
         return false;
     }
-    struct timespec at = kernel_time(timers, timers->at_ns[id]);
+    struct timespec at = live_epoll_time(timers->loop, timers->at_ns[id]);
     ring->when[id] = (struct __kernel_timespec){.tv_sec = at.tv_sec, .tv_nsec = at.tv_nsec};
     sqe->fd = -1;
     if (ring->armed[id]) {
@@ -177,7 +177,8 @@ static unsigned take_completion(struct kernel_timers *timers, const struct io_ur
     }
     uint32_t id = (uint32_t)cqe->user_data;
     ring->armed[id] = false;
-    if (timers->at_ns[id] > kernel_now_ns(timers)) { /* it was restarted after it had ended */
+    if (timers->at_ns[id] >
+        live_epoll_now_ns(timers->loop)) { /* it was restarted after it had ended */
         return io_uring_start(timers, id) ? 0 : LIVE_TIMER;
     }
     kernel_due(timers, id);

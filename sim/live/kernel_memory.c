@@ -68,11 +68,6 @@ double kernel_memory_grown(const struct kernel_memory *before, const struct kern
     return bytes / count;
 }
 
-void kernel_memory_free(struct kernel_memory *memory)
-{
-    free(memory);
-}
-
 uint64_t kernel_user_bytes(void)
 {
 #ifdef __GLIBC__

@@ -4,8 +4,6 @@
 
 #include "kernel.h"
 
-#include <time.h>
-
 /* The hooks of a kind. Those that wait report ended timers by kernel_due. */
 struct kernel_sort {
     /* Makes all timers. False, with the reason. */
@@ -22,7 +20,7 @@ struct kernel_sort {
 
 struct kernel_timers {
     const struct kernel_sort *sort;
-    struct live_epoll loop; /* its epoll, its traffic, its count of calls */
+    struct live_epoll *loop; /* its epoll, its traffic, its count of calls */
     uint64_t tick_ns;
     uint64_t traffic_ns;
     uint32_t count;
@@ -48,17 +46,6 @@ static inline void kernel_due(struct kernel_timers *timers, uint32_t id)
 {
     timers->due[timers->due_count++] = id;
 }
-
-/* A time of the loop's, as one of the machine's clock. */
-static inline struct timespec kernel_time(const struct kernel_timers *timers, uint64_t at_ns)
-{
-    uint64_t ns = timers->loop.begun_ns + at_ns;
-    return (struct timespec){.tv_sec = (time_t)(ns / 1000000000),
-                             .tv_nsec = (long)(ns % 1000000000)};
-}
-
-/* Nanoseconds of the loop's clock. */
-uint64_t kernel_now_ns(const struct kernel_timers *timers);
 
 /* Takes what made the loop's traffic ready. */
 void kernel_take_traffic(struct kernel_timers *timers);

@@ -12,6 +12,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <time.h>
 
 /* When the loop wakes for its timers. */
 enum live_drive {
@@ -98,6 +99,10 @@ struct live_epoll {
 
 /* Time begins now. False, with the reason, if the kernel refuses. */
 bool live_epoll_open(struct live_epoll *loop, uint64_t traffic_ns, struct error *error);
+
+/* Nanoseconds since its begin, and such a time as one of the machine's clock. */
+uint64_t live_epoll_now_ns(const struct live_epoll *loop);
+struct timespec live_epoll_time(const struct live_epoll *loop, uint64_t at_ns);
 
 /* The clock that it is; valid until it is closed. */
 struct live_clock live_epoll_clock(struct live_epoll *loop);

@@ -9,16 +9,25 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+uint64_t live_epoll_now_ns(const struct live_epoll *loop)
+{
+    return clock_now_ns() - loop->begun_ns;
+}
+
 static uint64_t now_ns(void *ctx)
 {
-    const struct live_epoll *loop = ctx;
-    return clock_now_ns() - loop->begun_ns;
+    return live_epoll_now_ns(ctx);
 }
 
 static struct timespec to_timespec(uint64_t ns)
 {
     return (struct timespec){.tv_sec = (time_t)(ns / 1000000000),
                              .tv_nsec = (long)(ns % 1000000000)};
+}
+
+struct timespec live_epoll_time(const struct live_epoll *loop, uint64_t at_ns)
+{
+    return to_timespec(loop->begun_ns + at_ns);
 }
 
 static bool epoll_arm(void *ctx, uint64_t at_ns)
@@ -31,7 +40,7 @@ static bool epoll_arm(void *ctx, uint64_t at_ns)
     loop->system_calls++;
     struct itimerspec when = {0}; /* all zero: disarmed */
     if (at_ns != LIVE_NEVER) {
-        when.it_value = to_timespec(loop->begun_ns + at_ns);
+        when.it_value = live_epoll_time(loop, at_ns);
     }
     return timerfd_settime(loop->timer, TFD_TIMER_ABSTIME, &when, NULL) == 0;
 }
@@ -42,7 +51,7 @@ static int timeout_ms(const struct live_epoll *loop)
     if (!loop->by_timeout || loop->armed_ns == LIVE_NEVER) {
         return -1;
     }
-    uint64_t now = clock_now_ns() - loop->begun_ns;
+    uint64_t now = live_epoll_now_ns(loop);
     uint64_t ms = loop->armed_ns > now ? (loop->armed_ns - now + 999999) / 1000000 : 0;
     return ms < INT_MAX ? (int)ms : INT_MAX;
 }
@@ -79,7 +88,7 @@ bool live_epoll_open(struct live_epoll *loop, uint64_t traffic_ns, struct error 
         .armed_ns = LIVE_NEVER,
     };
     struct itimerspec every = {.it_interval = to_timespec(traffic_ns),
-                               .it_value = to_timespec(loop->begun_ns + traffic_ns)};
+                               .it_value = live_epoll_time(loop, traffic_ns)};
     struct epoll_event timer = {.events = EPOLLIN, .data.fd = loop->timer};
     struct epoll_event traffic = {.events = EPOLLIN, .data.fd = loop->traffic};
     if (loop->epoll < 0 || loop->timer < 0 || loop->traffic < 0 ||
