@@ -88,13 +88,6 @@ static void complete(void *at, struct argp_state *state)
     }
 }
 
-static void take_word(void *at, const char *word, struct argp_state *state)
-{
-    (void)at;
-    (void)word;
-    argp_error(state, "no argument is expected except options");
-}
-
 #define AT(member) OPTION_AT(struct threads_arguments, member)
 static const struct option_row options[] = {
     OPTION_ROW_STRUCTURES(struct threads_arguments, "NAME|FRONT(NAME)[:opt=v...],...",
@@ -134,7 +127,6 @@ static const struct command_line syntax = {
             "how often). Reports operations per second, the duration of a call with its waiting "
             "time, and whether each timer was stopped or fired exactly once.\vExit status: 0 done "
             "without a fault, 1 a timer was lost, fired twice or early, 2 usage.",
-    .take_word = take_word,
     .complete = complete,
 };
 

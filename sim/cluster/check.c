@@ -62,8 +62,7 @@ struct search {
     struct check_node *nodes;
     size_t count;
     size_t room;
-    uint32_t *table;   /* of hashes: index of a node, plus 1 */
-    size_t slots;      /* a power of two */
+    uint32_t *table;   /* of hashes, twice the room: index of a node, plus 1 */
     uint32_t at;       /* the node that is being expanded */
     bool fault;        /* what leads on from here would be a fault */
     size_t successors; /* that are none */
@@ -118,6 +117,18 @@ static uint64_t hash_of(const struct check_state *state)
     return hash ^ hash >> 29;
 }
 
+/* The slot of a state in the table, or the empty one that it would have. */
+static size_t slot_of(const struct search *search, const struct check_state *state)
+{
+    const size_t mask = search->room * 2 - 1; /* the room is a power of two */
+    size_t slot = hash_of(state) & mask;
+    while (search->table[slot] != 0 &&
+           memcmp(&search->nodes[search->table[slot] - 1].state, state, sizeof *state) != 0) {
+        slot = (slot + 1) & mask;
+    }
+    return slot;
+}
+
 static void grow_states(struct search *search)
 {
     if (search->count < search->room) {
@@ -128,17 +139,11 @@ static void grow_states(struct search *search)
         memory_end();
     }
     search->nodes = memory_resize(search->nodes, room, sizeof *search->nodes);
-    uint32_t *table = memory_new(room * 2, sizeof *table);
     free(search->table);
-    search->table = table;
+    search->table = memory_new(room * 2, sizeof *search->table);
     search->room = room;
-    search->slots = room * 2;
     for (size_t i = 0; i < search->count; i++) {
-        size_t slot = hash_of(&search->nodes[i].state) & (search->slots - 1);
-        while (table[slot] != 0) {
-            slot = (slot + 1) & (search->slots - 1);
-        }
-        table[slot] = (uint32_t)i + 1;
+        search->table[slot_of(search, &search->nodes[i].state)] = (uint32_t)i + 1;
     }
 }
 
@@ -150,15 +155,11 @@ static void reach_state(struct search *search, const struct check_state *state, 
                                     (uint8_t)second};
     search->successors += !search->fault;
     grow_states(search);
-    size_t slot = hash_of(state) & (search->slots - 1);
-    while (search->table[slot] != 0) {
-        if (memcmp(&search->nodes[search->table[slot] - 1].state, state, sizeof *state) == 0) {
-            return;
-        }
-        slot = (slot + 1) & (search->slots - 1);
+    size_t slot = slot_of(search, state);
+    if (search->table[slot] == 0) {
+        search->nodes[search->count] = (struct check_node){*state, step, search->at};
+        search->table[slot] = (uint32_t)++search->count;
     }
-    search->nodes[search->count] = (struct check_node){*state, step, search->at};
-    search->table[slot] = (uint32_t)++search->count;
 }
 
 /* --- steps ------------------------------------------------------------------------------------ */

@@ -71,7 +71,7 @@ static uint64_t round_up(uint64_t value, uint64_t to)
     return (value + to - 1) / to * to;
 }
 
-static void make_up(struct cluster *cluster)
+void planner_arrive(struct cluster *cluster)
 {
     const double *p = cluster->p;
     uint64_t deadline_us = cluster->now_us + us_of(made_up_delay(cluster));
@@ -100,11 +100,6 @@ static void make_up(struct cluster *cluster)
         event_after(cluster, cluster->range[EVENT_ARRIVAL],
                     random_exponential(&cluster->arrivals, 1 / p[PAR_ARRIVALS]));
     }
-}
-
-void planner_arrive(struct cluster *cluster)
-{
-    make_up(cluster);
     if (cluster->request->progress != NULL && (cluster->outcome->books.started & 0x3fff) == 0) {
         cluster->request->progress(cluster->request->progress_ctx, cluster->outcome->books.started);
     }

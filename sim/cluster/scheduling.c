@@ -418,20 +418,15 @@ void scheduling_begin(struct cluster *cluster)
 
 /* --- what brings timers back ------------------------------------------------------------------ */
 
-static void bring_back(struct cluster *cluster, uint32_t number)
+static void end_lease(struct cluster *cluster, uint32_t number)
 {
     struct cluster_timer *timer = timer_at(cluster, number);
     enum cluster_cause cause =
         timer->copies > 0 ? cause_of_slowness(cluster, number) : (enum cluster_cause)timer->cause;
+    timer->record = READY;
     cluster->outcome->redelivered++;
     came_by(timer, CLUSTER_PATH_RECOVERED);
     enqueue(cluster, number, cause);
-}
-
-static void end_lease(struct cluster *cluster, uint32_t number)
-{
-    timer_at(cluster, number)->record = READY;
-    bring_back(cluster, number);
 }
 
 void timer_lease_ends(struct cluster *cluster, uint32_t number)

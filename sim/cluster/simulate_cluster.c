@@ -11,15 +11,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-const char *cluster_path_word(enum cluster_path path)
-{
-    static const char *const words[] = {
-#define PATH_WORD(code, word) [code] = (word),
-        CLUSTER_PATH_MAP(PATH_WORD)
-#undef PATH_WORD
-    };
-    return words[path];
-}
+const char *const cluster_path_names[CLUSTER_PATHS] = {"first", "retried", "recovered", "scanned"};
 
 /* --- events ----------------------------------------------------------------------------------- */
 

@@ -20,20 +20,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* How a timer came to be called. X(code, word) */
-#define CLUSTER_PATH_MAP(X)                                                                        \
-    X(CLUSTER_PATH_FIRST, "first")                                                                 \
-    X(CLUSTER_PATH_RETRIED, "retried")                                                             \
-    X(CLUSTER_PATH_RECOVERED, "recovered")                                                         \
-    X(CLUSTER_PATH_SCANNED, "scanned")
-
+/* How a timer came to be called. */
 enum cluster_path {
-#define CLUSTER_PATH_ENUM(code, word) code,
-    CLUSTER_PATH_MAP(CLUSTER_PATH_ENUM)
-#undef CLUSTER_PATH_ENUM
-        CLUSTER_PATHS
+    CLUSTER_PATH_FIRST,
+    CLUSTER_PATH_RETRIED,
+    CLUSTER_PATH_RECOVERED,
+    CLUSTER_PATH_SCANNED,
+    CLUSTER_PATHS
 };
-const char *cluster_path_word(enum cluster_path path);
+extern const char *const cluster_path_names[CLUSTER_PATHS];
 
 struct cluster_request {
     const struct cluster_protocol *protocol;

@@ -11,9 +11,6 @@
 struct check_arguments {
     struct cluster_arguments common;
     struct check_faults faults;
-    uint64_t crashes;
-    uint64_t outruns;
-    uint64_t laters;
     bool named; /* protocols */
 };
 
@@ -22,22 +19,19 @@ static void complete(void *at, struct argp_state *state)
     struct check_arguments *arguments = at;
     arguments->named = arguments->common.count > 0;
     cluster_take_all(&arguments->common, state);
-    arguments->faults.crashes = (unsigned)arguments->crashes;
-    arguments->faults.outruns = (unsigned)arguments->outruns;
-    arguments->faults.laters = (unsigned)arguments->laters;
 }
 
 #define AT(member) OPTION_AT(struct check_arguments, member)
 static const struct option_row options[] = {
     {{"crashes", 0, "K", 0, "Up to K crashes (default: the number of each listed case)", 0},
      OPTION_WHOLE(0, CHECK_FAULTS_MAX),
-     AT(crashes)},
+     AT(faults.crashes)},
     {{"outruns", 0, "K", 0, "So often a lease or delay may end though its holder lives", 0},
      OPTION_WHOLE(0, CHECK_FAULTS_MAX),
-     AT(outruns)},
+     AT(faults.outruns)},
     {{"laters", 0, "K", 0, "Up to K calls are answered: call me later", 0},
      OPTION_WHOLE(0, CHECK_FAULTS_MAX),
-     AT(laters)},
+     AT(faults.laters)},
     {{"late", 0, NULL, 0, "A timer may come into the table after its second has begun", 0},
      OPTION_FLAG,
      AT(faults.late)},

@@ -20,18 +20,10 @@ struct run_arguments {
     double lease_ms;
     double pause_ms;
     double scan_s;
-    double delay_ms;
     double backoff_ms;
     double later_ms;
     double poll_ms;
-    uint64_t plan_payload;
 };
-
-static void take_protocol(void *at, const char *word, struct argp_state *state)
-{
-    struct run_arguments *arguments = at;
-    cluster_take_word(arguments, word, state);
-}
 
 /* Refuse a protocol with steps that the engine lacks. */
 static void check_protocols(struct run_arguments *arguments, struct argp_state *state)
@@ -73,11 +65,9 @@ static void complete(void *at, struct argp_state *state)
     plan->steps_are_time = arguments->clock == CLOCK_STEPS;
     plan->steps.lease_ms = (uint64_t)arguments->lease_ms;
     plan->scan_ms = (uint64_t)(arguments->scan_s * 1000);
-    plan->delay_ms = arguments->delay_ms;
     plan->later_ms = (uint64_t)arguments->later_ms;
     plan->backoff_ms = (uint64_t)arguments->backoff_ms;
     plan->poll_ms = (uint64_t)arguments->poll_ms;
-    plan->payload_most = (uint32_t)arguments->plan_payload;
     plan->pause_ms = arguments->pause_ms > 0 ? (uint64_t)arguments->pause_ms
                                              : plan->steps.lease_ms + plan->steps.lease_ms / 2;
 }
@@ -113,7 +103,9 @@ static const struct option_row options[] = {
       "steps: each step is a millisecond, without waiting; or the time of this machine (steps)", 0},
      .kind = OPTION_WORD,
      AT(clock)},
-    {{"delay", 0, "MS", 0, "Longest delay of a timer (2000)", 0}, OPTION_MS(1, 1e9), AT(delay_ms)},
+    {{"delay", 0, "MS", 0, "Longest delay of a timer (2000)", 0},
+     OPTION_MS(1, 1e9),
+     AT(plan.delay_ms)},
     {{"restarted", 0, "PERCENT", 0, "Timers moved before they fire (20)", 0},
      OPTION_PERCENT(0, 100),
      AT(plan.restarted)},
@@ -132,7 +124,7 @@ static const struct option_row options[] = {
     {{"later", 0, "MS", 0, "How much later that is (300)", 0}, OPTION_MS(1, 1e9), AT(later_ms)},
     {{"payload", 0, "BYTES", 0, "Longest parameters of a call (65536)", 0},
      OPTION_WHOLE(0, 65536),
-     AT(plan_payload)},
+     AT(plan.payload_most)},
     {{"lease", 0, "MS", 0, "Length of an executor's lease (1500)", 0},
      OPTION_MS(1, 1e9),
      AT(lease_ms)},
@@ -177,7 +169,7 @@ static const struct command_line syntax = {
             "owners must lose no timer and differ in how they claim; seed-fetch, seed-ack and "
             "ack-first lose timers.\vExit status: 0 done without a fault, 1 a timer was lost, "
             "early, fired after a confirmed stop or called again without a cause, 2 usage.",
-    .take_word = take_protocol,
+    .take_word = cluster_take_word,
     .complete = complete,
 };
 
@@ -308,21 +300,21 @@ int command_cluster_run(int argc, char **argv)
                 .roles = {1, 2, 3, 1},
                 .batch = 20,
                 .waiting_max = 10000,
+                .delay_ms = 2000,
                 .stopped = 0.2,
                 .restarted = 0.2,
                 .errors = 0.03,
                 .replies_lost = 0.01,
+                .payload_most = 65536,
                 .every = 20,
                 .seed = 1,
                 .steps = {.tick_ms = 1000, .keep_ms = 86400000, .attempts_max = 20},
             },
         .engine = "redis",
         .lease_ms = 1500,
-        .delay_ms = 2000,
         .backoff_ms = 100,
         .later_ms = 300,
         .poll_ms = 1,
-        .plan_payload = 65536,
     };
     return cluster_command_run(&syntax, argc, argv, &arguments, run_on_engine);
 }

@@ -150,7 +150,7 @@ static void add_row(struct cluster_table *row, const struct cluster_protocol *pr
     }
     set_lateness(row, "", all);
     for (int path = 0; path < CLUSTER_PATHS; path++) {
-        const char *word = cluster_path_word((enum cluster_path)path);
+        const char *word = cluster_path_names[path];
         const struct histogram *lateness = &outcome->lateness_us[path];
         cluster_row_count(row, lateness->total, word);
         set_lateness(row, word, lateness);

@@ -4,7 +4,6 @@
 #include <pwd.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -40,20 +39,6 @@ const struct engine_kind *engine_find(const char *text, struct error *error)
                           : "'%s' is no engine: redis and postgres are",
                     text);
     return NULL;
-}
-
-bool engine_finds(const char *program)
-{
-    const char *at = getenv("PATH");
-    bool found = false;
-    while (at != NULL && at[0] != '\0' && !found) {
-        char path[4096];
-        int length = (int)strcspn(at, ":");
-        (void)snprintf(path, sizeof path, "%.*s/%s", length, at, program);
-        found = access(path, X_OK) == 0;
-        at += length + (at[length] == ':');
-    }
-    return found;
 }
 
 /* In the process that is to be the server. */

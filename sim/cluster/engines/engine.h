@@ -47,8 +47,8 @@ struct engine_timer {
 };
 
 /* What planners and executors say of timers. SAY_LATER is SAY_NACK at the service's own wish, which
- * counts as no attempt. Of a seed's entry that was fetched, SAY_ACK deletes it, and SAY_NACK puts it
- * into the queue. */
+ * counts as no attempt. SAY_ACK deletes an entry that a seed has fetched, and SAY_NACK puts it into
+ * the queue. */
 enum engine_word { SAY_START, SAY_STOP, SAY_ACK, SAY_NACK, SAY_LATER };
 
 /* A step's answer about one timer, as a character. */
@@ -172,9 +172,6 @@ extern const struct engine_kind *const engine_kinds[];
 const struct engine_kind *engine_find(const char *text, struct error *error);
 
 /* --- shared by the engines -------------------------------------------------------------------- */
-
-/* Whether PATH has a program of that name. */
-bool engine_finds(const char *program);
 
 /* Seconds that the wheel of `seed` has slots for: 3.17 years. */
 #define ENGINE_REVOLUTION 100000000u

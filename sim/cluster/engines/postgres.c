@@ -298,30 +298,28 @@ static enum engine_end postgres_take(struct engine *engine, uint64_t now_ms,
     enum engine_end end =
         run_statement(engine, "select * from timerlab.lease_take($1, $2, $3)", &result, error);
     size_t at = 0;
-    for (int row = 0; end == ENGINE_OK && row < lib.PQntuples(result) && *count < most; row++) {
-        const char *digits = lib.PQgetvalue(result, row, 5) + 2; /* after "\\x" */
-        size_t bytes = strlen(digits) / 2;
-        MEMORY_REACH(engine->calls, engine->calls_room, at + bytes + 1);
-        for (size_t k = 0; k < bytes; k++) {
-            const char pair[] = {digits[2 * k], digits[2 * k + 1], '\0'};
-            engine->calls[at++] = (char)strtoul(pair, NULL, 16);
-        }
-        timers[*count].call_bytes = bytes;
-        ++*count;
+    int rows = end == ENGINE_OK ? lib.PQntuples(result) : 0;
+    for (int row = 0; row < rows; row++) {
+        at += strlen(lib.PQgetvalue(result, row, 5)) / 2;
     }
+    MEMORY_REACH(engine->calls, engine->calls_room, at); /* before there are pointers into it */
     at = 0;
-    for (size_t i = 0; i < *count; i++) {
-        int row = (int)i;
-        timers[i] = (struct engine_timer){
+    for (int row = 0; row < rows && *count < most; row++) {
+        struct engine_timer *timer = &timers[(*count)++];
+        *timer = (struct engine_timer){
             .id = number_at(result, row, 0),
             .generation = (uint32_t)number_at(result, row, 1),
             .token = number_at(result, row, 2),
             .attempt = (uint32_t)number_at(result, row, 3),
             .at_ms = number_at(result, row, 4),
             .call = engine->calls + at,
-            .call_bytes = timers[i].call_bytes,
         };
-        at += timers[i].call_bytes;
+        const char *digits = lib.PQgetvalue(result, row, 5) + 2; /* after "\\x" */
+        for (; digits[0] != '\0'; digits += 2) {
+            const char pair[] = {digits[0], digits[1], '\0'};
+            engine->calls[at++] = (char)strtoul(pair, NULL, 16);
+            timer->call_bytes++;
+        }
     }
     lib.PQclear(result);
     return end;

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum script {
     SCRIPT_START,
@@ -424,9 +425,24 @@ static enum engine_end redis_connect(const char *url, const struct engine_plan *
 
 /* --- a server of our own ---------------------------------------------------------------------- */
 
+/* Whether PATH has a program of that name. */
+static bool finds(const char *program)
+{
+    const char *at = getenv("PATH");
+    bool found = false;
+    while (at != NULL && at[0] != '\0' && !found) {
+        char path[4096];
+        int length = (int)strcspn(at, ":");
+        (void)snprintf(path, sizeof path, "%.*s/%s", length, at, program);
+        found = access(path, X_OK) == 0;
+        at += length + (at[length] == ':');
+    }
+    return found;
+}
+
 static bool redis_is_installed(struct error *error)
 {
-    return engine_finds("redis-server") ||
+    return finds("redis-server") ||
            error_set(error, "redis-server is not installed (Debian: redis-server)");
 }
 
