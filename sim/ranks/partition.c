@@ -82,13 +82,14 @@ bool partition_cut(struct partition *partition, const char *path, uint32_t rank,
         .path = path, .partitions = ranks, .partition = rank, .block_ids = block_ids(path, error)};
     struct trace_partition cut = {0};
     bool done = plan.block_ids > 0 && make_folder(partition, error) &&
-                trace_partition_write(&plan, partition->own.file, &cut, error);
+                trace_partition_write(&plan, partition->own.file, &cut, error) &&
+                read_header(partition, error);
     if (done) {
-        partition->names_bytes = (cut.ids + UINT64_C(1)) * sizeof *cut.names;
         partition->kept_bytes = cut.kept_words * sizeof *cut.kept;
-        partition->names = put_aside(partition, "names", cut.names, partition->names_bytes, error);
+        partition->names =
+            put_aside(partition, "names", cut.names, cut.ids * sizeof *cut.names, error);
         partition->kept = put_aside(partition, "kept", cut.kept, partition->kept_bytes, error);
-        done = partition->names != NULL && partition->kept != NULL && read_header(partition, error);
+        done = partition->names != NULL && partition->kept != NULL;
     }
     trace_partition_free(&cut);
     return done;
@@ -121,9 +122,8 @@ static bool generate_slices(struct partition *partition, const struct partition_
                 gen_trace(request, partition->own.file, &summary, error) &&
                 read_header(partition, error);
     if (done && slices > 1) {
-        partition->names_bytes = partition->header.ids * sizeof *names.names;
-        partition->names =
-            put_aside(partition, "names", names.names, partition->names_bytes, error);
+        partition->names = put_aside(partition, "names", names.names,
+                                     partition->header.ids * sizeof *names.names, error);
         done = partition->names != NULL;
     }
     free(names.names);
@@ -172,7 +172,7 @@ uint64_t partition_event(const struct partition *partition, uint64_t event)
 void partition_close(struct partition *partition)
 {
     if (partition->names != NULL) {
-        (void)munmap(partition->names, partition->names_bytes);
+        (void)munmap(partition->names, partition->header.ids * sizeof *partition->names);
     }
     if (partition->kept != NULL) {
         (void)munmap(partition->kept, partition->kept_bytes);

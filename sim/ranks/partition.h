@@ -33,8 +33,7 @@ struct partition {
     const char *path;           /* the trace */
     struct trace_header header; /* its own; without an origin it is plain data */
     uint64_t *names;            /* by id: its name in the whole; NULL: the same */
-    uint64_t names_bytes;
-    uint64_t *kept; /* which of the whole's operations it has; NULL: all, or unknown */
+    uint64_t *kept;             /* which of the whole's operations it has; NULL: all, or unknown */
     uint64_t kept_bytes;
     struct temporary own; /* the folder of the partition, and the trace in it */
 };
