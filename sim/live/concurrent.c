@@ -19,8 +19,8 @@
 #include "clock.h"
 #include "due.h"
 #include "histogram.h"
-#include "live_draw.h"
 #include "memory.h"
+#include "random.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -67,18 +67,23 @@ struct advancer_timer {
     uint64_t started_at; /* in a callback of the advance to that tick */
 };
 
+/* That one thread has found. */
+struct thread_faults {
+    uint64_t count;
+    char first[192];
+};
+
 struct thread_run;
 
 struct worker {
     struct thread_run *run;
     pthread_t thread;
     uint32_t first_id;
-    uint64_t state; /* of its random numbers */
+    struct random random;
     struct timer_state *lives;
     struct concurrent_counts counts;
     struct histogram *call_cycles;
-    char fault[192];
-    uint64_t faults;
+    struct thread_faults faults;
 };
 
 struct thread_run {
@@ -89,7 +94,7 @@ struct thread_run {
     _Atomic uint64_t now;  /* the tick that has been announced */
     _Atomic unsigned at_work;
     uint64_t fired_total; /* of the advancing thread, like the next members */
-    uint64_t state;       /* of its random numbers */
+    struct random random;
     struct advancer_timer own[OWN_TIMERS];
     uint32_t own_first_id;
     uint32_t own_at; /* the next timer */
@@ -97,8 +102,7 @@ struct thread_run {
     struct concurrent_counts inside;
     uint64_t early_ticks; /* the most that is declared for the delays in use */
     uint64_t late_ticks;
-    uint64_t faults;
-    char fault[192];
+    struct thread_faults faults;
     _Atomic int signal; /* 0: wait; 1: begin; -1: go home */
 };
 
@@ -113,14 +117,20 @@ static bool may_be_closed(uint32_t id)
     return id % 4 == 1;
 }
 
-/* --- a thread that starts and stops ---------------------------------------------------------- */
-
-static void worker_fault(struct worker *worker, const char *what, uint32_t id)
+/* From 0 to bound - 1. */
+static uint32_t draw(struct random *random, uint32_t bound)
 {
-    if (worker->faults++ == 0) {
-        (void)snprintf(worker->fault, sizeof worker->fault, "timer %u: %s", (unsigned)id, what);
+    return (uint32_t)((random_bits(random) >> 32) * bound >> 32);
+}
+
+static void note_fault(struct thread_faults *faults, const char *what, uint32_t id)
+{
+    if (faults->count++ == 0) {
+        (void)snprintf(faults->first, sizeof faults->first, "timer %u: %s", (unsigned)id, what);
     }
 }
+
+/* --- a thread that starts and stops ---------------------------------------------------------- */
 
 static void call_start(struct worker *worker, uint32_t id, uint64_t deadline)
 {
@@ -130,17 +140,17 @@ static void call_start(struct worker *worker, uint32_t id, uint64_t deadline)
     enum tl_status status = run->plan->algo->start(run->self, id, deadline);
     histogram_add(worker->call_cycles, clock_cycles() - begun);
     if (status != TL_OK) {
-        worker_fault(worker, tl_status_text(status), id);
+        note_fault(&worker->faults, tl_status_text(status), id);
     }
 }
 
 static void begin_life(struct worker *worker, struct timer_state *life, uint32_t id)
 {
     const struct concurrent_plan *plan = worker->run->plan;
-    bool stopped = live_draw_below(&worker->state, 100) < plan->cancelled_percent;
-    bool far = stopped && live_draw_below(&worker->state, 100) >= plan->racing_percent;
-    uint64_t delay = far ? FAR_TICKS : 1 + live_draw_below(&worker->state, NEAR_TICKS);
-    bool restarted = far && !may_be_closed(id) && live_draw_below(&worker->state, 2) == 0;
+    bool stopped = draw(&worker->random, 100) < plan->cancelled_percent;
+    bool far = stopped && draw(&worker->random, 100) >= plan->racing_percent;
+    uint64_t delay = far ? FAR_TICKS : 1 + draw(&worker->random, NEAR_TICKS);
+    bool restarted = far && !may_be_closed(id) && draw(&worker->random, 2) == 0;
     life->deadline = atomic_load(&worker->run->now) + delay;
     life->closings = atomic_load(&worker->run->shared[id].closings) & ~UINT64_C(1);
     life->begun++;
@@ -169,10 +179,10 @@ static void end_life(struct worker *worker, struct timer_state *life, uint32_t i
         life->intent = AWAIT;
         if (due_is_early(now, life->deadline, run->early_ticks) &&
             atomic_load(&run->shared[id].closings) == life->closings) {
-            worker_fault(worker, "not pending, though it was started and is not due", id);
+            note_fault(&worker->faults, "not pending, though it was started and is not due", id);
         }
     } else {
-        worker_fault(worker, tl_status_text(status), id);
+        note_fault(&worker->faults, tl_status_text(status), id);
     }
 }
 
@@ -214,7 +224,7 @@ static bool step(struct worker *worker, uint32_t index)
         uint64_t deadline = atomic_load(&run->shared[id].deadline); /* its callback's, perhaps */
         uint64_t due = deadline > life->due ? deadline : life->due;
         if (now > due_last(due, run->late_ticks + MARGIN_TICKS)) {
-            worker_fault(worker, "lost: it should have fired long ago", id);
+            note_fault(&worker->faults, "lost: it should have fired long ago", id);
         }
         return false;
     }
@@ -239,7 +249,7 @@ static void *run_thread(void *arg)
     while (worker->counts.starts + worker->counts.restarts + worker->counts.stopped +
                    worker->counts.idle <
                plan->operations &&
-           worker->faults == 0) {
+           worker->faults.count == 0) {
         waits = step(worker, index) ? 0 : waits + 1;
         index = index + 1 < plan->timers ? index + 1 : 0;
         if (index % 1024 == 0) {
@@ -260,26 +270,19 @@ static void *run_thread(void *arg)
 
 /* --- the one that advances ------------------------------------------------------------------- */
 
-static void run_fault(struct thread_run *run, const char *what, uint32_t id)
-{
-    if (run->faults++ == 0) {
-        (void)snprintf(run->fault, sizeof run->fault, "timer %u: %s", (unsigned)id, what);
-    }
-}
-
 /* A start from a callback. */
 static void start_inside(struct thread_run *run, uint32_t id, uint64_t deadline)
 {
     enum tl_status status = run->plan->algo->start(run->self, id, deadline);
     if (status != TL_OK) {
-        run_fault(run, tl_status_text(status), id);
+        note_fault(&run->faults, tl_status_text(status), id);
     }
 }
 
 /* Its own timer, once more. */
 static void begin_again(struct thread_run *run, uint32_t id, uint64_t now)
 {
-    uint64_t deadline = now + 1 + live_draw_below(&run->state, NEAR_TICKS);
+    uint64_t deadline = now + 1 + draw(&run->random, NEAR_TICKS);
     struct shared *shared = &run->shared[id];
     (void)atomic_fetch_add(&shared->again, 1);
     atomic_store(&shared->deadline, deadline);
@@ -290,7 +293,7 @@ static void begin_again(struct thread_run *run, uint32_t id, uint64_t now)
 /* Stops a timer of some thread, which may be doing the same. */
 static void close_another(struct thread_run *run)
 {
-    uint32_t id = live_draw_below(&run->state, run->own_first_id);
+    uint32_t id = draw(&run->random, run->own_first_id);
     if (!may_be_closed(id)) {
         return;
     }
@@ -311,10 +314,10 @@ static void act_on_own(struct thread_run *run, uint64_t now)
     struct advancer_timer *own = &run->own[run->own_at];
     uint32_t id = run->own_first_id + run->own_at;
     run->own_at = (run->own_at + 1) % OWN_TIMERS;
-    if (live_draw_below(&run->state, 3) == 0) {
+    if (draw(&run->random, 3) == 0) {
         enum tl_status status = run->plan->algo->stop(run->self, id);
         if (status != (own->pending ? TL_OK : TL_IDLE)) {
-            run_fault(run, "its state changed when it was stopped in a callback", id);
+            note_fault(&run->faults, "its state changed when it was stopped in a callback", id);
         }
         run->inside.stopped += own->pending;
         run->inside.idle += !own->pending;
@@ -325,7 +328,7 @@ static void act_on_own(struct thread_run *run, uint64_t now)
     run->inside.starts += !own->pending;
     *own = (struct advancer_timer){
         .pending = true,
-        .deadline = now + live_draw_below(&run->state, NEAR_TICKS + 1),
+        .deadline = now + draw(&run->random, NEAR_TICKS + 1),
         .started_at = now,
     };
     start_inside(run, id, own->deadline);
@@ -334,11 +337,11 @@ static void act_on_own(struct thread_run *run, uint64_t now)
 static void fired_own(struct thread_run *run, struct advancer_timer *own, uint32_t id, uint64_t now)
 {
     if (!own->pending) {
-        run_fault(run, "fired twice, or though a callback had stopped it", id);
+        note_fault(&run->faults, "fired twice, or though a callback had stopped it", id);
     } else if (own->started_at == now) {
-        run_fault(run, "fired in the advance in which a callback started it", id);
+        note_fault(&run->faults, "fired in the advance in which a callback started it", id);
     } else if (due_is_early(now, own->deadline, run->early_ticks)) {
-        run_fault(run, "fired before its time", id);
+        note_fault(&run->faults, "fired before its time", id);
     }
     own->pending = false;
 }
@@ -350,10 +353,10 @@ static void on_fire(void *ctx, uint32_t id, uint64_t now)
     if (id >= run->own_first_id) {
         fired_own(run, &run->own[id - run->own_first_id], id, now);
     } else if (due_is_early(now, atomic_load(&run->shared[id].deadline), run->early_ticks)) {
-        run_fault(run, "fired before its time", id);
+        note_fault(&run->faults, "fired before its time", id);
     }
     if (!run->settling) {
-        if (id < run->own_first_id && begins_again(id) && live_draw_below(&run->state, 2) == 0) {
+        if (id < run->own_first_id && begins_again(id) && draw(&run->random, 2) == 0) {
             begin_again(run, id, now);
         }
         close_another(run);
@@ -399,7 +402,7 @@ static void settle(struct thread_run *run, uint64_t tick)
         advance_to(run, ++tick);
     }
     if (plan->algo->count(run->self) != 0) {
-        run_fault(run, "still pending when all should have fired", 0);
+        note_fault(&run->faults, "still pending when all should have fired", 0);
     }
     for (unsigned t = 0; t < plan->threads; t++) {
         const struct worker *worker = &run->workers[t];
@@ -407,17 +410,18 @@ static void settle(struct thread_run *run, uint64_t tick)
             uint32_t id = worker->first_id + i;
             int64_t missing = outstanding(run, &worker->lives[i], id);
             if (missing != 0) {
-                run_fault(run,
-                          missing > 0 ? "lost: neither stopped nor fired"
-                                      : "fired more often than started",
-                          id);
+                note_fault(&run->faults,
+                           missing > 0 ? "lost: neither stopped nor fired"
+                                       : "fired more often than started",
+                           id);
             }
         }
     }
     for (uint32_t i = 0; i < OWN_TIMERS; i++) {
         if (run->own[i].pending) {
-            run_fault(run, "lost: a callback started it, and it has neither been stopped nor fired",
-                      run->own_first_id + i);
+            note_fault(&run->faults,
+                       "lost: a callback started it, and it has neither been stopped nor fired",
+                       run->own_first_id + i);
         }
     }
 }
@@ -448,13 +452,13 @@ static bool make_run(struct thread_run *run, struct error *error)
                          (int)THREADS_MAX, (int)OWN_TIMERS + 1);
     }
     run->own_first_id = (uint32_t)ids - OWN_TIMERS;
-    run->state = live_draw_seed(plan->seed + plan->threads);
+    random_seed(&run->random, plan->seed + plan->threads);
     run->workers = memory_new(plan->threads, sizeof *run->workers);
     run->shared = memory_new(ids, sizeof *run->shared);
     for (unsigned t = 0; t < plan->threads; t++) {
         struct worker *worker = &run->workers[t];
-        *worker = (struct worker){
-            .run = run, .first_id = t * plan->timers, .state = live_draw_seed(plan->seed + t)};
+        *worker = (struct worker){.run = run, .first_id = t * plan->timers};
+        random_seed(&worker->random, plan->seed + t);
         worker->lives = memory_new(plan->timers, sizeof *worker->lives);
         worker->call_cycles = memory_new(1, sizeof *worker->call_cycles);
     }
@@ -474,6 +478,14 @@ static bool make_run(struct thread_run *run, struct error *error)
     return status == TL_OK || error_set(error, "%s: %s", plan->algo->name, tl_status_text(status));
 }
 
+static void add_faults(struct concurrent_result *result, const struct thread_faults *faults)
+{
+    if (result->faults == 0) {
+        (void)snprintf(result->fault, sizeof result->fault, "%s", faults->first);
+    }
+    result->faults += faults->count;
+}
+
 static void sum_up(const struct thread_run *run, struct concurrent_result *result)
 {
     double ns_per_cycle = clock_ns_per_cycle();
@@ -487,16 +499,10 @@ static void sum_up(const struct thread_run *run, struct concurrent_result *resul
         result->counts.stopped += worker->counts.stopped;
         result->counts.idle += worker->counts.idle;
         histogram_merge(&cycles, worker->call_cycles);
-        if (worker->faults > 0 && result->faults == 0) {
-            (void)snprintf(result->fault, sizeof result->fault, "%s", worker->fault);
-        }
-        result->faults += worker->faults;
+        add_faults(result, &worker->faults);
     }
     /* Faults that a thread detects come first, because an imbalance at the end follows from them. */
-    if (result->faults == 0) {
-        (void)snprintf(result->fault, sizeof result->fault, "%s", run->fault);
-    }
-    result->faults += run->faults;
+    add_faults(result, &run->faults);
     result->call_ns_p50 = (double)histogram_quantile(&cycles, 0.5) * ns_per_cycle;
     result->call_ns_p99 = (double)histogram_quantile(&cycles, 0.99) * ns_per_cycle;
     result->call_ns_p999 = (double)histogram_quantile(&cycles, 0.999) * ns_per_cycle;

@@ -1,8 +1,8 @@
 #include "live.h"
 
 #include "due.h"
-#include "live_draw.h"
 #include "memory.h"
+#include "random.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,8 +17,8 @@ struct live_run {
     struct live_result *result;
     void *self;
     uint64_t *timeout_ends_ns; /* by connection */
-    uint64_t state;            /* of the random numbers */
-    uint64_t tick;             /* of the last advance */
+    struct random random;
+    uint64_t tick; /* of the last advance */
     uint64_t armed_ns;
     uint64_t begun_ns; /* when it began to be driven */
     uint64_t syncs;    /* that the structure has counted */
@@ -140,7 +140,7 @@ static void serve_traffic(struct live_run *run)
         if (run->result->restarts % 256 == 0 && is_over(run)) {
             return;
         }
-        (void)start_timeout(run, live_draw_below(&run->state, plan->connections),
+        (void)start_timeout(run, (uint32_t)(random_bits(&run->random) % plan->connections),
                             now_ns + plan->timeout_ns);
         note_commits(run);
         run->result->restarts++;
@@ -262,11 +262,8 @@ bool live_run(const struct live_plan *plan, const struct live_clock *clock,
         return error_set(error, "%s does not say when to wake next; drive it with poll",
                          plan->algo->name);
     }
-    struct live_run run = {.plan = plan,
-                           .clock = clock,
-                           .result = result,
-                           .state = live_draw_seed(plan->seed),
-                           .armed_ns = LIVE_NEVER};
+    struct live_run run = {.plan = plan, .clock = clock, .result = result, .armed_ns = LIVE_NEVER};
+    random_seed(&run.random, plan->seed);
     run.timeout_ends_ns = memory_new(plan->connections, sizeof *run.timeout_ends_ns);
     /* All work of the loop takes time, and makes the structure's clock late. */
     uint64_t begun_ns = clock->now_ns(clock->ctx);
