@@ -13,10 +13,8 @@
 #include "text_table.h"
 #include "watched.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* Both in the order of the help. */
 enum live_format { FORMAT_TABLE, FORMAT_CSV, FORMAT_JSON };

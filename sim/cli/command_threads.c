@@ -1,7 +1,6 @@
 /* timerlab threads: concurrent structures, and others inside front ends, under many threads. */
 #include "catalog.h"
 #include "command.h"
-#include "command_option.h"
 #include "concurrent.h"
 #include "front.h"
 #include "progress.h"
@@ -11,7 +10,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { LIST_MAX = 16 };
 

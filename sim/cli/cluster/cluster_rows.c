@@ -3,6 +3,7 @@
 #include "command.h"
 #include "context.h"
 #include "memory.h"
+#include "outfolder.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -45,21 +46,6 @@ static void list(FILE *stream)
     for (size_t i = 0; i < count; i++) {
         (void)fprintf(stream, "%s: %s (%s)\n", all[i].name, all[i].summary, all[i].origin);
     }
-}
-
-int cluster_command_run(const struct command_line *line, int argc, char **argv, void *arguments,
-                        int (*run)(void *arguments, int argc, char **argv))
-{
-    struct cluster_arguments *own = arguments;
-    int status = EXIT_OK;
-    command_line_read(line, argc, argv, arguments);
-    if (own->list) {
-        list(stdout);
-    } else {
-        status = run(arguments, argc, argv);
-    }
-    free((void *)own->protocols);
-    return status;
 }
 
 /* --- rows ------------------------------------------------------------------------------------- */
@@ -150,17 +136,9 @@ void cluster_row_causes(struct cluster_table *table, const uint64_t counts[CLUST
     cluster_row_text(table, text, name);
 }
 
-/* --- from beginning to end -------------------------------------------------------------------- */
+/* --- a command -------------------------------------------------------------------------------- */
 
-bool cluster_work_begin(struct cluster_work *work, struct cluster_arguments *arguments, int argc,
-                        char **argv)
-{
-    *work = (struct cluster_work){.context = context_json(argc, argv)};
-    return arguments->out_dir == NULL ||
-           outfolder_open(&work->folder, arguments->out_dir, &arguments->error);
-}
-
-void cluster_write_csv(const void *results, FILE *stream)
+static void write_csv(const void *results, FILE *stream)
 {
     results_write_csv(results, stream);
 }
@@ -169,45 +147,81 @@ static void write_json(const void *ctx, FILE *stream)
 {
     const struct cluster_work *work = ctx;
     json_t *rows = results_json_rows(&work->rows.results);
-    if (work->complete != NULL) {
-        work->complete(work, rows);
+    if (work->command->complete != NULL) {
+        work->command->complete(&work->more, rows);
     }
     results_write_rows(rows, work->context, false, stream);
     json_decref(rows);
 }
 
-static bool keep(struct cluster_work *work, const char *name, const char *const *kinds,
-                 struct error *error)
+static bool keep(const struct cluster_work *work, struct outfolder *folder, struct error *error)
 {
-    char file[64];
-    (void)snprintf(file, sizeof file, "%s.csv", name);
-    bool done = outfolder_write(&work->folder, file, cluster_write_csv, &work->rows.results, error);
-    (void)snprintf(file, sizeof file, "%s.json", name);
-    return done && outfolder_write(&work->folder, file, write_json, work, error) &&
-           outfolder_commit(&work->folder, kinds, error);
+    const struct cluster_command *command = work->command;
+    char csv[64];
+    char json[64];
+    (void)snprintf(csv, sizeof csv, "%s.csv", command->name);
+    (void)snprintf(json, sizeof json, "%s.json", command->name);
+    const char *const kinds[] = {csv, json, command->more_name, NULL};
+    return outfolder_write(folder, csv, write_csv, &work->rows.results, error) &&
+           outfolder_write(folder, json, write_json, work, error) &&
+           (command->more_name == NULL ||
+            outfolder_write(folder, command->more_name, write_csv, &work->more, error)) &&
+           outfolder_commit(folder, kinds, error);
 }
 
-bool cluster_work_end(struct cluster_work *work, struct cluster_arguments *arguments, bool done,
-                      const char *name, const char *const *kinds)
+static void print(const struct cluster_work *work, const struct cluster_arguments *arguments)
 {
-    done = done && (arguments->out_dir == NULL || keep(work, name, kinds, &arguments->error));
-    outfolder_close(&work->folder);
-    if (!done) {
-        command_complain(&arguments->error);
-    } else if (arguments->format == CLUSTER_CSV) {
-        results_write_csv(&work->rows.results, stdout);
+    const struct results *rows = &work->rows.results;
+    if (arguments->format == CLUSTER_CSV) {
+        results_write_csv(rows, stdout);
     } else if (arguments->format == CLUSTER_JSON) {
         write_json(work, stdout);
     } else {
-        results_write_table(
-            work->shown.results.count > 0 ? &work->shown.results : &work->rows.results, stdout);
+        results_write_table(work->shown.results.count > 0 ? &work->shown.results : rows, stdout);
+        if (work->command->print != NULL) {
+            work->command->print(arguments, &work->more);
+        }
     }
-    return done;
 }
 
-void cluster_work_free(struct cluster_work *work)
+/* Run all protocols, and write the results after all is done. */
+static int run_all(struct cluster_work *work, struct cluster_arguments *arguments)
 {
-    json_decref(work->context);
-    free_table(&work->shown);
-    free_table(&work->rows);
+    struct outfolder folder = {0};
+    struct error *error = &arguments->error;
+    bool done = arguments->out_dir == NULL || outfolder_open(&folder, arguments->out_dir, error);
+    for (size_t i = 0; done && i < arguments->count; i++) {
+        done = work->command->run(arguments, arguments->protocols[i], work);
+    }
+    done = done && (arguments->out_dir == NULL || keep(work, &folder, error));
+    outfolder_close(&folder);
+    if (done) {
+        print(work, arguments);
+    } else {
+        command_complain(error);
+    }
+    return done && work->right ? EXIT_OK : EXIT_FAULT;
+}
+
+int cluster_command_run(const struct cluster_command *command, int argc, char **argv,
+                        void *arguments)
+{
+    struct cluster_arguments *own = arguments;
+    int status = EXIT_OK;
+    command_line_read(command->line, argc, argv, arguments);
+    if (own->list) {
+        list(stdout);
+    } else if (command->list == NULL || !command->list(arguments)) {
+        struct cluster_work work = {.command = command,
+                                    .more = {.kind = command->more_kind},
+                                    .right = true,
+                                    .context = context_json(argc, argv)};
+        status = run_all(&work, own);
+        json_decref(work.context);
+        free_table(&work.shown);
+        free_table(&work.rows);
+        results_free(&work.more);
+    }
+    free((void *)own->protocols);
+    return status;
 }

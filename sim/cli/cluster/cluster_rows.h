@@ -1,14 +1,13 @@
 /*
- * cluster_rows.h: the common part of the cluster's commands: the protocols of a command line and
- * their options, rows of named values, the same in CSV, JSON and the table for people, and the
- * files of a folder of them.
+ * cluster_rows.h: the common part of the cluster's commands, from the command line to the exit
+ * status: the protocols and their options, rows of named values, the same in CSV, JSON and the table
+ * for people, and the files of a folder of them.
  */
 #ifndef SIM_CLUSTER_ROWS_H
 #define SIM_CLUSTER_ROWS_H
 
 #include "command_option.h"
 #include "error.h"
-#include "outfolder.h"
 #include "protocol.h"
 #include "results.h"
 
@@ -45,10 +44,6 @@ void cluster_take_word(void *arguments, const char *name, struct argp_state *sta
 /* All of them, if none was named; the controls too. */
 void cluster_take_all(struct cluster_arguments *arguments, struct argp_state *state);
 
-/* Reads a command line; shows the list that it asks for, or runs the command. */
-int cluster_command_run(const struct command_line *line, int argc, char **argv, void *arguments,
-                        int (*run)(void *arguments, int argc, char **argv));
-
 /* --- rows ------------------------------------------------------------------------------------- */
 
 /* Rows of one kind. The first row names the columns, because causes, paths and roles have lists of
@@ -77,28 +72,39 @@ uint64_t cluster_causes_sum(const uint64_t counts[CLUSTER_CAUSES]);
 void cluster_row_causes(struct cluster_table *table, const uint64_t counts[CLUSTER_CAUSES],
                         const char *name);
 
-/* The results of a command, and their progress. */
+/* --- a command -------------------------------------------------------------------------------- */
+
+/* The results of a command. */
 struct cluster_work {
+    const struct cluster_command *command;
     struct cluster_table rows;
     struct cluster_table shown; /* the columns that fit a terminal; may stay empty: all of them */
-    void (*complete)(const struct cluster_work *work, json_t *rows); /* adds to the JSON; or NULL */
-    void *ctx;                                                       /* of the command */
-    json_t *context;                                                 /* of the run */
-    struct outfolder folder;
+    struct results more;        /* of the third file */
+    bool right;                 /* so far; false: a fault was found */
+    json_t *context;            /* of the run */
 };
 
-/* False, with `error` set, if the folder cannot be opened. */
-bool cluster_work_begin(struct cluster_work *work, struct cluster_arguments *arguments, int argc,
-                        char **argv);
+struct cluster_command {
+    const struct command_line *line;
+    const char *name;                 /* of the files NAME.csv and NAME.json */
+    const char *more_name;            /* of a third file; NULL: there is none */
+    const struct row_kind *more_kind; /* of its rows */
 
-/* After all is done, write the rows to the folder, if there is one, as NAME.csv and NAME.json in
- * addition to earlier files, and print them. Otherwise report the error. `kinds` as for
- * outfolder_commit. */
-bool cluster_work_end(struct cluster_work *work, struct cluster_arguments *arguments, bool done,
-                      const char *name, const char *const *kinds);
-void cluster_work_free(struct cluster_work *work);
+    /* Print what the arguments ask for instead of a run; false if they do not. May be NULL. */
+    bool (*list)(const void *arguments);
 
-/* Write a struct results as CSV, for outfolder_write. */
-void cluster_write_csv(const void *results, FILE *stream);
+    /* Add the rows of a protocol. False, with the arguments' `error` set, if that fails. */
+    bool (*run)(void *arguments, const struct cluster_protocol *protocol,
+                struct cluster_work *work);
+
+    /* Add to the rows' JSON, or print after the table. May be NULL. */
+    void (*complete)(const struct results *more, json_t *rows);
+    void (*print)(const void *arguments, const struct results *more);
+};
+
+/* Reads the command line, runs each protocol, and writes the results: into the folder, if there is
+ * one, in addition to earlier files, and to standard output. Returns the exit status. */
+int cluster_command_run(const struct cluster_command *command, int argc, char **argv,
+                        void *arguments);
 
 #endif

@@ -4,7 +4,6 @@
 #include "command.h"
 #include "progress.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -55,9 +54,6 @@ static const struct command_line syntax = {
     .complete = complete,
 };
 
-/* The files of a run in a folder. */
-static const char *const kinds[] = {"check.csv", "check.json", "runs.csv", NULL};
-
 /* --- one protocol under one set of faults ---------------------------------------------------- */
 
 enum { STEP_PROTOCOL, STEP_FAULTS, STEP_SECOND, STEP_TEXT };
@@ -97,9 +93,8 @@ static void add_row(struct cluster_table *row, struct results *steps,
 }
 
 /* Adds each row's steps, which follow one another in the order of the rows. */
-static void add_runs(const struct cluster_work *work, json_t *rows)
+static void add_runs(const struct results *steps, json_t *rows)
 {
-    const struct results *steps = work->ctx;
     size_t i;
     size_t at = 0;
     json_t *row = NULL;
@@ -117,31 +112,23 @@ static void add_runs(const struct cluster_work *work, json_t *rows)
     }
 }
 
-struct work {
-    struct check_arguments *arguments;
-    struct cluster_work found;
-    struct results steps;
-    struct progress progress;
-    size_t done;
-    bool right;
-};
-
 /* Add the row of a case. */
-static void check_case(struct work *work, const struct cluster_protocol *protocol,
-                       const struct check_case *wanted)
+static void check_case(const struct cluster_protocol *protocol, const struct check_case *wanted,
+                       struct cluster_work *work)
 {
     struct check_result result = {0};
     check_search(protocol, &wanted->faults, &result);
-    add_row(&work->found.rows, &work->steps, protocol, wanted->name, &result);
+    add_row(&work->rows, &work->more, protocol, wanted->name, &result);
     work->right = work->right && result.lost_ends == 0;
     free(result.ends);
-    progress_update(&work->progress, ++work->done);
 }
 
-static void check_protocol(struct work *work, const struct cluster_protocol *protocol)
+static bool check_protocol(void *at, const struct cluster_protocol *protocol,
+                           struct cluster_work *work)
 {
-    struct check_arguments *arguments = work->arguments;
+    const struct check_arguments *arguments = at;
     const struct check_faults *faults = &arguments->faults;
+    struct progress progress;
     const struct check_case own = {"as given", *faults};
     bool given = faults->crashes > 0 || faults->outruns > 0 || faults->late || faults->scan ||
                  faults->laters > 0;
@@ -151,21 +138,23 @@ static void check_protocol(struct work *work, const struct cluster_protocol *pro
         cases = &own;
         count = 1;
     }
+    progress_begin(&progress, protocol->name, "cases", count);
     for (size_t i = 0; i < count; i++) {
         bool can = (protocol->scanned || !cases[i].faults.scan) &&
                    (cluster_protocol_does(protocol, CLUSTER_LATER) || cases[i].faults.laters == 0);
         if (can || given) {
-            check_case(work, protocol, &cases[i]);
+            check_case(protocol, &cases[i], work);
         }
+        progress_update(&progress, i + 1);
     }
+    progress_end(&progress);
+    return true;
 }
 
-/* --- output
- * ------------------------------------------------------------------------------------ */
-
-static void print_runs(const struct results *steps)
+static void print_runs(const void *at, const struct results *steps)
 {
-    for (size_t i = 0; i < steps->count; i++) {
+    const struct check_arguments *arguments = at;
+    for (size_t i = 0; arguments->named && i < steps->count; i++) {
         const struct row *step = &steps->rows[i];
         const char *protocol = row_text(step, STEP_PROTOCOL);
         const char *faults = row_text(step, STEP_FAULTS);
@@ -178,34 +167,18 @@ static void print_runs(const struct results *steps)
     }
 }
 
-static int run_check(void *at, int argc, char **argv)
-{
-    struct check_arguments *arguments = at;
-    struct cluster_arguments *common = &arguments->common;
-    struct work work = {.arguments = arguments, .steps = {.kind = &step_kind}, .right = true};
-    bool done = cluster_work_begin(&work.found, common, argc, argv);
-    work.found.complete = add_runs;
-    work.found.ctx = &work.steps;
-    progress_begin(&work.progress, "protocols", "cases", 0);
-    for (size_t i = 0; done && i < common->count; i++) {
-        check_protocol(&work, common->protocols[i]);
-    }
-    progress_end(&work.progress);
-    if (done && common->out_dir != NULL) {
-        done = outfolder_write(&work.found.folder, "runs.csv", cluster_write_csv, &work.steps,
-                               &common->error);
-    }
-    done = cluster_work_end(&work.found, common, done, "check", kinds);
-    if (done && common->format == CLUSTER_TABLE && arguments->named) {
-        print_runs(&work.steps);
-    }
-    cluster_work_free(&work.found);
-    results_free(&work.steps);
-    return done && work.right ? EXIT_OK : EXIT_FAULT;
-}
+static const struct cluster_command command = {
+    .line = &syntax,
+    .name = "check",
+    .more_name = "runs.csv",
+    .more_kind = &step_kind,
+    .run = check_protocol,
+    .complete = add_runs,
+    .print = print_runs,
+};
 
 int command_cluster_check(int argc, char **argv)
 {
     struct check_arguments arguments = {0};
-    return cluster_command_run(&syntax, argc, argv, &arguments, run_check);
+    return cluster_command_run(&command, argc, argv, &arguments);
 }

@@ -1,13 +1,9 @@
 /* timerlab cluster run: the protocols, by real processes on a real engine, and killed. */
 #include "cluster_rows.h"
 #include "command.h"
-#include "engine.h"
 #include "run.h"
 #include "temporary_file.h"
-#include "terminal.h"
 
-#include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum run_clock { CLOCK_STEPS, CLOCK_REAL };
@@ -256,40 +252,26 @@ static void add_short_row(struct cluster_work *work, const struct run_result *re
 /* --- running ---------------------------------------------------------------------------------- */
 
 /* Run a protocol in a folder of its own. */
-static bool run_protocol(struct run_arguments *arguments, const struct cluster_protocol *protocol,
-                         struct run_result *result)
+static bool run_protocol(void *at, const struct cluster_protocol *protocol,
+                         struct cluster_work *work)
 {
+    struct run_arguments *arguments = at;
+    struct run_result result;
     struct temporary temporary = {0};
     struct run_plan plan = arguments->plan;
     (void)run_plan_protocol(&plan, protocol); /* or it would have been refused */
-    bool right = temporary_make(&temporary, &arguments->common.error) &&
-                 run_cluster(&plan, temporary.folder, result, &arguments->common.error);
+    bool done = temporary_make(&temporary, &arguments->common.error) &&
+                run_cluster(&plan, temporary.folder, &result, &arguments->common.error);
     temporary_remove(&temporary);
-    return right;
+    if (done) {
+        work->right = work->right && run_is_right(&result);
+        add_row(&work->rows, protocol->name, &plan, &result);
+        add_short_row(work, &result);
+    }
+    return done;
 }
 
-static int run_on_engine(void *at, int argc, char **argv)
-{
-    static const char *const kinds[] = {"run.csv", "run.json", NULL};
-    struct run_arguments *arguments = at;
-    struct cluster_arguments *common = &arguments->common;
-    struct cluster_work work;
-    struct run_result result;
-    bool right = true;
-    bool done = cluster_work_begin(&work, common, argc, argv);
-    for (size_t i = 0; done && i < common->count; i++) {
-        const struct cluster_protocol *protocol = common->protocols[i];
-        done = run_protocol(arguments, protocol, &result);
-        if (done) {
-            right = right && run_is_right(&result);
-            add_row(&work.rows, protocol->name, &arguments->plan, &result);
-            add_short_row(&work, &result);
-        }
-    }
-    done = cluster_work_end(&work, common, done, "run", kinds);
-    cluster_work_free(&work);
-    return done && right ? EXIT_OK : EXIT_FAULT;
-}
+static const struct cluster_command command = {.line = &syntax, .name = "run", .run = run_protocol};
 
 int command_cluster_run(int argc, char **argv)
 {
@@ -316,5 +298,5 @@ int command_cluster_run(int argc, char **argv)
         .later_ms = 300,
         .poll_ms = 1,
     };
-    return cluster_command_run(&syntax, argc, argv, &arguments, run_on_engine);
+    return cluster_command_run(&command, argc, argv, &arguments);
 }

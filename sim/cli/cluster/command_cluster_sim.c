@@ -3,7 +3,6 @@
 #include "cluster_rows.h"
 #include "command.h"
 #include "memory.h"
-#include "outfile.h"
 #include "progress.h"
 #include "registry.h"
 #include "simulate_cluster.h"
@@ -11,7 +10,6 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 struct sim_arguments {
     struct cluster_arguments common;
@@ -71,14 +69,15 @@ static const struct command_line syntax = {
     .complete = complete,
 };
 
-static const char *const kinds[] = {"sim.csv", "sim.json", "lateness.csv", NULL};
-
-static void list_parameters(FILE *stream)
+static bool list_parameters(const void *at)
 {
-    for (const struct tl_option *row = cluster_parameters; row->name != NULL; row++) {
-        (void)fprintf(stream, "%-20s %-10g %g to %g: %s\n", row->name, row->default_value, row->min,
-                      row->max, row->help);
+    const struct sim_arguments *arguments = at;
+    for (const struct tl_option *row = cluster_parameters;
+         arguments->list_parameters && row->name != NULL; row++) {
+        (void)printf("%-20s %-10g %g to %g: %s\n", row->name, row->default_value, row->min,
+                     row->max, row->help);
     }
+    return arguments->list_parameters;
 }
 
 /* --- rows ------------------------------------------------------------------------------------ */
@@ -210,9 +209,9 @@ static void show_progress(void *progress, uint64_t started)
     progress_update(progress, started);
 }
 
-static bool simulate(struct sim_arguments *arguments, const struct cluster_protocol *protocol,
-                     struct cluster_work *work, struct results *curves, bool *right)
+static bool simulate(void *at, const struct cluster_protocol *protocol, struct cluster_work *work)
 {
+    struct sim_arguments *arguments = at;
     const struct tl_entry *entry = tl_registry_find("radix-heap");
     const struct tl_algo *algo = tl_entry_for_records(entry);
     TL_OPTION_VALUES(values);
@@ -236,9 +235,9 @@ static bool simulate(struct sim_arguments *arguments, const struct cluster_proto
     progress_end(&progress);
     if (done) {
         bool balanced = cluster_books_balance(&outcome->books, &why);
-        add_row(&work->rows, protocol, outcome, balanced ? "ok" : why.text, curves);
+        add_row(&work->rows, protocol, outcome, balanced ? "ok" : why.text, &work->more);
         add_short_row(work);
-        *right = *right && balanced;
+        work->right = work->right && balanced;
         (void)fprintf(stderr, "%s: %" PRIu64 " events, %.1f s, %.3g events/s\n", protocol->name,
                       outcome->events, took_s, (double)outcome->events / took_s);
     }
@@ -246,35 +245,19 @@ static bool simulate(struct sim_arguments *arguments, const struct cluster_proto
     return done;
 }
 
-static int simulate_and_report(void *at, int argc, char **argv)
-{
-    struct sim_arguments *arguments = at;
-    struct cluster_arguments *common = &arguments->common;
-    struct cluster_work work;
-    bool right = true;
-    if (arguments->list_parameters) {
-        list_parameters(stdout);
-        return EXIT_OK;
-    }
-    struct results curves = {.kind = &curve_kind};
-    bool done = cluster_work_begin(&work, common, argc, argv);
-    for (size_t i = 0; done && i < common->count; i++) {
-        done = simulate(arguments, common->protocols[i], &work, &curves, &right);
-    }
-    if (done && common->out_dir != NULL) {
-        done = outfolder_write(&work.folder, "lateness.csv", cluster_write_csv, &curves,
-                               &common->error);
-    }
-    done = cluster_work_end(&work, common, done, "sim", kinds);
-    results_free(&curves);
-    cluster_work_free(&work);
-    return done && right ? EXIT_OK : EXIT_FAULT;
-}
+static const struct cluster_command command = {
+    .line = &syntax,
+    .name = "sim",
+    .more_name = "lateness.csv",
+    .more_kind = &curve_kind,
+    .list = list_parameters,
+    .run = simulate,
+};
 
 int command_cluster_sim(int argc, char **argv)
 {
     struct sim_arguments arguments = {.seed = 1, .timers = 100000};
-    int status = cluster_command_run(&syntax, argc, argv, &arguments, simulate_and_report);
+    int status = cluster_command_run(&command, argc, argv, &arguments);
     free((void *)arguments.settings.items);
     return status;
 }
