@@ -29,7 +29,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Timers in one step, at most: an engine does nothing else meanwhile. */
+/* Timers in one step, at most, also of those that claim: an engine does nothing else meanwhile. */
 #define ENGINE_BATCH_MAX      1000u
 
 #define ENGINE_PARTITIONS_MAX 64u
@@ -64,13 +64,13 @@ enum engine_answer {
 enum engine_step {
     STEP_HAND_OUT, /* names the partitions that have something due in a queue of lists: how many
                       lists there are */
-    STEP_LOAD,     /* takes one of these lists, and makes at most `number` of its due timers ready:
-                      how many; -1: there is no list */
-    STEP_JOIN,   /* gets ids for node `number`, by locks of the engine that end with their lease or
-                      with the connection, its own and those of nodes that are gone: the ids that it
-                      has, a bit each */
-    STEP_REAP,   /* makes at most `number` timers with an expired lease ready: how many */
-    STEP_WAITING /* how many timers are pending, ready and in flight */
+    STEP_LOAD,     /* takes one of these lists, and makes its due timers ready: how many; -1: there
+                      is no list */
+    STEP_JOIN,     /* gets ids for a node, by locks of the engine that end with their lease or with
+                      the connection, its own and those of nodes that are gone: the ids that it has,
+                      a bit each */
+    STEP_REAP,     /* makes timers with an expired lease ready: how many */
+    STEP_WAITING   /* how many timers are pending, ready and in flight */
 };
 
 enum engine_end {
@@ -96,7 +96,6 @@ struct engine; /* a connection */
 
 struct engine_claim {
     uint64_t now_ms;
-    uint32_t limit;
     uint32_t partition;
     int node; /* which must have the partition's id; below 0: any may */
 };
@@ -150,9 +149,9 @@ struct engine_kind {
     enum engine_end (*claim)(struct engine *engine, const struct engine_claim *claim,
                              uint64_t *version, int64_t *moved, struct error *error);
 
-    /* Does a step that answers with a number. */
+    /* Does a step that answers with a number; `node` is of STEP_JOIN. */
     enum engine_end (*step)(struct engine *engine, enum engine_step step, uint64_t now_ms,
-                            uint32_t number, int64_t *answer, struct error *error);
+                            uint32_t node, int64_t *answer, struct error *error);
 
     /* Takes at most *count ready timers for an attempt each, with their calls. */
     enum engine_end (*take)(struct engine *engine, uint64_t now_ms, struct engine_timer *timers,

@@ -220,7 +220,7 @@ static enum engine_end postgres_claim(struct engine *engine, const struct engine
         *moved = -1;
         return ENGINE_OK;
     }
-    CALL(engine, claim->now_ms, claim->limit, version != NULL ? *version : 0, claim->partition,
+    CALL(engine, claim->now_ms, ENGINE_BATCH_MAX, version != NULL ? *version : 0, claim->partition,
          engine->plan.partitions);
     enum engine_end end = run_statement(
         engine, "select * from timerlab.lease_claim($1, $2, $3, $4, $5)", &result, error);
@@ -258,7 +258,7 @@ static enum engine_end join_ids(struct engine *engine, uint32_t node, int64_t *i
 }
 
 static enum engine_end postgres_step(struct engine *engine, enum engine_step step, uint64_t now_ms,
-                                     uint32_t number, int64_t *answer, struct error *error)
+                                     uint32_t node, int64_t *answer, struct error *error)
 {
     const struct engine_plan *plan = &engine->plan;
     const char *statement = NULL;
@@ -268,13 +268,13 @@ static enum engine_end postgres_step(struct engine *engine, enum engine_step ste
         statement = "select timerlab.lease_hand_out($1, $2)";
         break;
     case STEP_LOAD:
-        CALL(engine, now_ms, number, plan->partitions);
+        CALL(engine, now_ms, ENGINE_BATCH_MAX, plan->partitions);
         statement = "select timerlab.lease_load($1, $2, $3)";
         break;
     case STEP_JOIN:
-        return join_ids(engine, number, answer, error);
+        return join_ids(engine, node, answer, error);
     case STEP_REAP:
-        CALL(engine, now_ms, number, plan->attempts_max, plan->keep_ms);
+        CALL(engine, now_ms, ENGINE_BATCH_MAX, plan->attempts_max, plan->keep_ms);
         statement = "select timerlab.lease_reap($1, $2, $3, $4)";
         break;
     case STEP_WAITING:

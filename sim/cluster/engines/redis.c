@@ -253,7 +253,7 @@ static enum engine_end redis_claim(struct engine *engine, const struct engine_cl
                                    uint64_t *version, int64_t *moved, struct error *error)
 {
     redisReply *reply;
-    CALL(engine, SCRIPT_CLAIM, claim->now_ms, claim->limit, version != NULL ? *version : 0,
+    CALL(engine, SCRIPT_CLAIM, claim->now_ms, ENGINE_BATCH_MAX, version != NULL ? *version : 0,
          claim->partition);
     if (claim->node >= 0) {
         add_number(engine, (uint64_t)claim->node);
@@ -335,7 +335,7 @@ static enum engine_end count_waiting(struct engine *engine, int64_t *count, stru
 }
 
 static enum engine_end redis_step(struct engine *engine, enum engine_step step, uint64_t now_ms,
-                                  uint32_t number, int64_t *answer, struct error *error)
+                                  uint32_t node, int64_t *answer, struct error *error)
 {
     const struct engine_plan *plan = &engine->plan;
     redisReply *reply;
@@ -344,13 +344,13 @@ static enum engine_end redis_step(struct engine *engine, enum engine_step step, 
         CALL(engine, SCRIPT_HAND_OUT, now_ms, plan->partitions);
         break;
     case STEP_LOAD:
-        CALL(engine, SCRIPT_LOAD, now_ms, number);
+        CALL(engine, SCRIPT_LOAD, now_ms, ENGINE_BATCH_MAX);
         break;
     case STEP_JOIN:
-        CALL(engine, SCRIPT_JOIN, now_ms, plan->lease_ms, number, plan->ids);
+        CALL(engine, SCRIPT_JOIN, now_ms, plan->lease_ms, node, plan->ids);
         break;
     case STEP_REAP:
-        CALL(engine, SCRIPT_REAP, now_ms, number, plan->attempts_max);
+        CALL(engine, SCRIPT_REAP, now_ms, ENGINE_BATCH_MAX, plan->attempts_max);
         break;
     case STEP_WAITING:
         return count_waiting(engine, answer, error);

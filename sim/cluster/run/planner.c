@@ -11,7 +11,6 @@
 #include "memory.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 enum { STEP_START, STEP_RESTART, STEP_STOP, STEPS };
 

@@ -46,7 +46,6 @@ static enum engine_end claim_parts(struct schedule_round *round, struct engine *
     for (uint32_t i = 0; i < plan->partitions && end == ENGINE_OK; i++) {
         int64_t moved = 0;
         const struct engine_claim claim = {.now_ms = round->now_ms,
-                                           .limit = ENGINE_BATCH_MAX,
                                            .partition =
                                                (round->part->member + i) % plan->partitions,
                                            .node = node};
@@ -64,8 +63,8 @@ static enum engine_end load_lists(struct schedule_round *round, struct engine *e
 {
     enum engine_end end = ENGINE_OK;
     for (int64_t moved = 0; moved >= 0 && end == ENGINE_OK;) {
-        end = round->part->plan->engine->step(engine, STEP_LOAD, round->now_ms, ENGINE_BATCH_MAX,
-                                              &moved, &round->part->error);
+        end = round->part->plan->engine->step(engine, STEP_LOAD, round->now_ms, 0, &moved,
+                                              &round->part->error);
         round->moved += moved > 0 ? moved : 0;
         part_point(round->part);
     }
@@ -78,8 +77,7 @@ static enum engine_end do_step(struct schedule_round *round, struct engine *engi
     struct part *part = round->part;
     const struct engine_kind *kind = part->plan->engine;
     const struct engine_plan *plan = &part->plan->steps;
-    const struct engine_claim all = {
-        .now_ms = round->now_ms, .limit = ENGINE_BATCH_MAX, .node = -1};
+    const struct engine_claim all = {.now_ms = round->now_ms, .node = -1};
     enum engine_end end;
     int64_t state = 0;
     switch (step) {
@@ -153,8 +151,8 @@ static bool schedule_turn(struct part *part, bool reap, uint64_t *version, bool 
     }
     struct engine *engine = reap && !part->plan->steps.is_seed ? part_engine(part) : NULL;
     if (engine != NULL) {
-        go = part_judge(part, part->plan->engine->step(engine, STEP_REAP, round.now_ms,
-                                                       ENGINE_BATCH_MAX, &reaped, &part->error));
+        go = part_judge(part, part->plan->engine->step(engine, STEP_REAP, round.now_ms, 0, &reaped,
+                                                       &part->error));
         part_point(part);
     }
     *idle = *idle && go == PART_DONE && round.moved <= 0 && reaped == 0;
