@@ -3,13 +3,11 @@
 
 #include "command.h"
 #include "gen.h"
-#include "memory.h"
 #include "rank_group.h"
 #include "results.h"
 #include "text_table.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 
 #define DEFAULT_CONNECTIONS       10000
 #define DEFAULT_SLICE_CONNECTIONS 65536
@@ -93,24 +91,6 @@ void command_ranks_write_csv(const void *ctx, FILE *stream)
     row_clear(&row);
 }
 
-/* The largest of a figure against its mean, of one structure's ranks. */
-static void add_imbalance(struct text_table *table, const double *values, uint32_t count,
-                          uint32_t stride)
-{
-    double sum = 0;
-    double most = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        double value = values[(size_t)i * stride];
-        sum += value;
-        most = value > most ? value : most;
-    }
-    if (sum > 0) {
-        text_table_add(table, "%.3f", most * count / sum);
-    } else {
-        text_table_add(table, "-");
-    }
-}
-
 enum { FIGURES = 5 };
 
 static void read_figures(const struct rank_figures *figures, double values[FIGURES])
@@ -122,14 +102,19 @@ static void read_figures(const struct rank_figures *figures, double values[FIGUR
     values[4] = (double)figures->window_ns / 1e6;
 }
 
-/* The rows of one structure on one trace. */
+/* The rows of one structure on one trace; in the last one the largest figure against the mean. */
 static void add_structure(struct text_table *table, const struct entrant *entrant, uint32_t count)
 {
     const struct contender *contender = entrant->contender;
-    double *values = memory_new((size_t)count * FIGURES, sizeof *values);
+    double sums[FIGURES] = {0};
+    double largest[FIGURES] = {0};
     for (uint32_t i = 0; i < count; i++) {
-        double *own = &values[(size_t)i * FIGURES];
-        read_figures(&entrant->by_rank[i], own);
+        double values[FIGURES];
+        read_figures(&entrant->by_rank[i], values);
+        for (unsigned f = 0; f < FIGURES; f++) {
+            sums[f] += values[f];
+            largest[f] = values[f] > largest[f] ? values[f] : largest[f];
+        }
         if (count > RANKS_LISTED_MAX) {
             continue;
         }
@@ -137,16 +122,15 @@ static void add_structure(struct text_table *table, const struct entrant *entran
         text_table_add(table, "%s", contender_options(contender));
         text_table_add(table, "%" PRIu32, i);
         for (unsigned f = 0; f < FIGURES; f++) {
-            text_table_add(table, f == FIGURES - 1 ? "%.3f" : "%.0f", own[f]);
+            text_table_add(table, f == FIGURES - 1 ? "%.3f" : "%.0f", values[f]);
         }
     }
     text_table_add(table, "%s", contender_name(contender));
     text_table_add(table, "%s", contender_options(contender));
     text_table_add(table, "max/mean");
     for (unsigned f = 0; f < FIGURES; f++) {
-        add_imbalance(table, values + f, count, FIGURES);
+        text_table_add(table, sums[f] > 0 ? "%.3f" : "-", largest[f] * count / sums[f]);
     }
-    free(values);
 }
 
 void command_ranks_write_table(const struct simulation *simulation, FILE *stream)
