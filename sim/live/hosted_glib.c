@@ -18,8 +18,6 @@
     X(g_get_monotonic_time)
 LOADED_LIBRARY(FUNCTIONS, "libglib-2.0.so.0");
 
-#define TRAFFIC UINT32_MAX
-
 struct glib_source {
     GSource source;
     struct kernel_timers *timers;
@@ -28,7 +26,6 @@ struct glib_source {
 
 struct glib_loop {
     GMainContext *context;
-    GSource *traffic;
     GSource *sources[];
 };
 
@@ -41,37 +38,30 @@ static gboolean dispatch(GSource *source, GSourceFunc callback, gpointer data)
 {
     struct glib_source *of = (struct glib_source *)(void *)source;
     (void)callback, (void)data;
-    if (of->id == TRAFFIC) {
-        of->timers->traffic_came = true;
+    hosted_ended(of->timers, of->id);
+    if (of->id == of->timers->count) {
         start_after(source, hosted_traffic_ms(of->timers));
     } else {
         lib.g_source_set_ready_time(source, -1);
-        hosted_ended(of->timers, of->id);
     }
     return G_SOURCE_CONTINUE;
 }
 
-static GSource *make_source(struct kernel_timers *timers, uint32_t id)
-{
-    static GSourceFuncs functions = {.dispatch = dispatch};
-    const struct glib_loop *own = timers->own;
-    GSource *source = lib.g_source_new(&functions, sizeof(struct glib_source));
-    ((struct glib_source *)(void *)source)->timers = timers;
-    ((struct glib_source *)(void *)source)->id = id;
-    (void)lib.g_source_attach(source, own->context);
-    return source;
-}
-
 static void glib_make(struct kernel_timers *timers)
 {
-    struct glib_loop *own = memory_new(1, sizeof *own + timers->count * sizeof own->sources[0]);
+    static GSourceFuncs functions = {.dispatch = dispatch};
+    const uint32_t count = timers->count;
+    struct glib_loop *own = memory_new(1, sizeof *own + (count + 1) * sizeof own->sources[0]);
     timers->own = own;
     own->context = lib.g_main_context_new();
-    own->traffic = make_source(timers, TRAFFIC);
-    start_after(own->traffic, hosted_traffic_ms(timers));
-    for (uint32_t id = 0; id < timers->count; id++) {
-        own->sources[id] = make_source(timers, id);
+    for (uint32_t id = 0; id <= count; id++) {
+        GSource *source = lib.g_source_new(&functions, sizeof(struct glib_source));
+        ((struct glib_source *)(void *)source)->timers = timers;
+        ((struct glib_source *)(void *)source)->id = id;
+        (void)lib.g_source_attach(source, own->context);
+        own->sources[id] = source;
     }
+    start_after(own->sources[count], hosted_traffic_ms(timers));
 }
 
 static bool glib_start(struct kernel_timers *timers, uint32_t id)
@@ -86,18 +76,12 @@ static void glib_turn(struct kernel_timers *timers)
     (void)lib.g_main_context_iteration(((struct glib_loop *)timers->own)->context, TRUE);
 }
 
-static void drop_source(GSource *source)
-{
-    lib.g_source_destroy(source);
-    lib.g_source_unref(source);
-}
-
 static void glib_end(struct kernel_timers *timers)
 {
     struct glib_loop *own = timers->own;
-    drop_source(own->traffic);
-    for (uint32_t id = 0; id < timers->count; id++) {
-        drop_source(own->sources[id]);
+    for (uint32_t id = 0; id <= timers->count; id++) {
+        lib.g_source_destroy(own->sources[id]);
+        lib.g_source_unref(own->sources[id]);
     }
     lib.g_main_context_unref(own->context);
 }

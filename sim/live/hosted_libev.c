@@ -16,15 +16,8 @@ LOADED_LIBRARY(FUNCTIONS, "libev.so.4");
 
 struct libev_loop {
     struct ev_loop *loop;
-    ev_timer traffic;
     ev_timer watchers[];
 };
-
-static void on_traffic(struct ev_loop *loop, ev_timer *watcher, int events)
-{
-    (void)loop, (void)events;
-    ((struct kernel_timers *)watcher->data)->traffic_came = true;
-}
 
 static void on_timer(struct ev_loop *loop, ev_timer *watcher, int events)
 {
@@ -35,17 +28,17 @@ static void on_timer(struct ev_loop *loop, ev_timer *watcher, int events)
 
 static void libev_make(struct kernel_timers *timers)
 {
-    struct libev_loop *own = memory_new(1, sizeof *own + timers->count * sizeof own->watchers[0]);
+    const uint32_t count = timers->count;
+    struct libev_loop *own = memory_new(1, sizeof *own + (count + 1) * sizeof own->watchers[0]);
     own->loop = memory_made(lib.ev_loop_new(EVFLAG_AUTO));
     const double every = (double)hosted_traffic_ms(timers) / 1000;
     timers->own = own;
-    for (uint32_t id = 0; id < timers->count; id++) {
-        ev_timer_init(&own->watchers[id], on_timer, 0, 0);
+    for (uint32_t id = 0; id <= count; id++) {
+        const double repeat = id == count ? every : 0;
+        ev_timer_init(&own->watchers[id], on_timer, repeat, repeat);
         own->watchers[id].data = timers;
     }
-    ev_timer_init(&own->traffic, on_traffic, every, every);
-    own->traffic.data = timers;
-    lib.ev_timer_start(own->loop, &own->traffic);
+    lib.ev_timer_start(own->loop, &own->watchers[count]);
 }
 
 static bool libev_start(struct kernel_timers *timers, uint32_t id)

@@ -23,15 +23,8 @@ struct libevent_node {
 
 struct libevent_loop {
     struct event_base *loop;
-    struct event traffic;
     struct libevent_node nodes[];
 };
-
-static void on_traffic(evutil_socket_t file, short what, void *ctx)
-{
-    (void)file, (void)what;
-    ((struct kernel_timers *)ctx)->traffic_came = true;
-}
 
 static void on_timer(evutil_socket_t file, short what, void *ctx)
 {
@@ -48,16 +41,17 @@ static struct timeval after_ms(uint64_t ms)
 
 static void libevent_make(struct kernel_timers *timers)
 {
-    struct libevent_loop *own = memory_new(1, sizeof *own + timers->count * sizeof own->nodes[0]);
+    const uint32_t count = timers->count;
+    struct libevent_loop *own = memory_new(1, sizeof *own + (count + 1) * sizeof own->nodes[0]);
     own->loop = memory_made(lib.event_base_new());
     const struct timeval every = after_ms(hosted_traffic_ms(timers));
     timers->own = own;
-    for (uint32_t id = 0; id < timers->count; id++) {
+    for (uint32_t id = 0; id <= count; id++) {
         own->nodes[id].timers = timers;
-        (void)lib.event_assign(&own->nodes[id].event, own->loop, -1, 0, on_timer, &own->nodes[id]);
+        (void)lib.event_assign(&own->nodes[id].event, own->loop, -1, id == count ? EV_PERSIST : 0,
+                               on_timer, &own->nodes[id]);
     }
-    (void)lib.event_assign(&own->traffic, own->loop, -1, EV_PERSIST, on_traffic, timers);
-    (void)lib.event_add(&own->traffic, &every);
+    (void)lib.event_add(&own->nodes[count].event, &every);
 }
 
 static bool libevent_start(struct kernel_timers *timers, uint32_t id)
@@ -75,10 +69,9 @@ static void libevent_turn(struct kernel_timers *timers)
 static void libevent_end(struct kernel_timers *timers)
 {
     struct libevent_loop *own = timers->own;
-    for (uint32_t id = 0; id < timers->count; id++) {
+    for (uint32_t id = 0; id <= timers->count; id++) {
         (void)lib.event_del(&own->nodes[id].event);
     }
-    (void)lib.event_del(&own->traffic);
     lib.event_base_free(own->loop);
 }
 

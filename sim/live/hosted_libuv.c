@@ -17,14 +17,8 @@ LOADED_LIBRARY(FUNCTIONS, "libuv.so.1");
 
 struct libuv_loop {
     uv_loop_t loop;
-    uv_timer_t traffic;
     uv_timer_t timers[];
 };
-
-static void on_traffic(uv_timer_t *timer)
-{
-    ((struct kernel_timers *)timer->data)->traffic_came = true;
-}
 
 static void on_timer(uv_timer_t *timer)
 {
@@ -34,18 +28,17 @@ static void on_timer(uv_timer_t *timer)
 
 static void libuv_make(struct kernel_timers *timers)
 {
-    struct libuv_loop *own = memory_new(1, sizeof *own + timers->count * sizeof own->timers[0]);
+    const uint32_t count = timers->count;
+    struct libuv_loop *own = memory_new(1, sizeof *own + (count + 1) * sizeof own->timers[0]);
     if (lib.uv_loop_init(&own->loop) != 0) {
         memory_end();
     }
     timers->own = own;
-    for (uint32_t id = 0; id < timers->count; id++) {
+    for (uint32_t id = 0; id <= count; id++) {
         (void)lib.uv_timer_init(&own->loop, &own->timers[id]);
         own->timers[id].data = timers;
     }
-    (void)lib.uv_timer_init(&own->loop, &own->traffic);
-    own->traffic.data = timers;
-    (void)lib.uv_timer_start(&own->traffic, on_traffic, hosted_traffic_ms(timers),
+    (void)lib.uv_timer_start(&own->timers[count], on_timer, hosted_traffic_ms(timers),
                              hosted_traffic_ms(timers));
 }
 
@@ -63,10 +56,9 @@ static void libuv_turn(struct kernel_timers *timers)
 static void libuv_end(struct kernel_timers *timers)
 {
     struct libuv_loop *own = timers->own;
-    for (uint32_t id = 0; id < timers->count; id++) {
+    for (uint32_t id = 0; id <= timers->count; id++) {
         lib.uv_close((uv_handle_t *)&own->timers[id], NULL);
     }
-    lib.uv_close((uv_handle_t *)&own->traffic, NULL);
     (void)lib.uv_run(&own->loop, UV_RUN_DEFAULT); /* completes the closing */
     (void)lib.uv_loop_close(&own->loop);
 }

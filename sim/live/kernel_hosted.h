@@ -1,7 +1,7 @@
 /*
  * kernel_hosted.h: the loops of libraries, with their own timers, clocks and waits, used as by a
- * program: one timer for each connection, and a repeating one for the traffic. The libraries are
- * loaded on demand. Only hosted_*.c include it.
+ * program: one timer for each connection, and after them a repeating one, number timers->count, for
+ * the traffic. The libraries are loaded on demand. Only hosted_*.c include it.
  */
 #ifndef SIM_KERNEL_HOSTED_H
 #define SIM_KERNEL_HOSTED_H
@@ -12,7 +12,7 @@
 #include <stdlib.h>
 
 /* A library's loop. `make` sets timers->own; `end` frees it. `turn` runs the loop until something
- * happens: hosted_ended for timers, timers->traffic_came. */
+ * happens, with hosted_ended for each timer. */
 struct hosted_loop {
     struct loaded_library *library;
     const char *package;
@@ -44,11 +44,15 @@ static inline uint64_t hosted_traffic_ms(const struct kernel_timers *timers)
     return timers->traffic_ns >= 1000000 ? timers->traffic_ns / 1000000 : 1;
 }
 
-/* The library has fired a timer. */
+/* The library has fired a timer, maybe that of the traffic. */
 static inline void hosted_ended(struct kernel_timers *timers, uint32_t id)
 {
-    timers->at_ns[id] = 0;
-    kernel_due(timers, id);
+    if (id == timers->count) {
+        timers->traffic_came = true;
+    } else {
+        timers->at_ns[id] = 0;
+        kernel_due(timers, id);
+    }
 }
 
 /* For a library that was missing at build time. */
