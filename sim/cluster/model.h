@@ -145,7 +145,6 @@ struct cluster {
     struct cluster_ring behind;         /* entries for the second pass, by deadline */
     struct cluster_ring expired;        /* entries: leases, for the next look */
     struct cluster_ring queue;          /* copies */
-    double queue_area;                  /* timers times seconds */
     uint64_t queue_changed_us;
 
     uint64_t version;        /* of the claims: who has not seen the last one waits once more */
@@ -239,7 +238,7 @@ RING_OF(entries, struct timer_entry)
 /* Before the queue's length changes: for how long it had the old one. */
 static inline void queue_changes(struct cluster *cluster)
 {
-    cluster->queue_area +=
+    cluster->outcome->queue_s +=
         (double)cluster->queue.count * (double)(cluster->now_us - cluster->queue_changed_us) / 1e6;
     cluster->queue_changed_us = cluster->now_us;
 }

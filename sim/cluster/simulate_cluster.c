@@ -386,9 +386,8 @@ static void finish(struct cluster *cluster)
         outcome->books.pending += timer_at(cluster, i)->record != FREE;
     }
     outcome->seconds = (double)cluster->now_us / 1e6;
-    outcome->queue_s = cluster->queue_area;
     outcome->queue_mean = cluster->queue_changed_us > 0
-                              ? cluster->queue_area / ((double)cluster->queue_changed_us / 1e6)
+                              ? outcome->queue_s / ((double)cluster->queue_changed_us / 1e6)
                               : 0;
     outcome->bytes_peak =
         cluster->memory.peak_bytes + cluster->timers_room * cluster->records.stride_bytes;

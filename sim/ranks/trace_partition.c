@@ -251,7 +251,6 @@ bool trace_partition_write(const struct trace_partition_plan *plan, const char *
         number_own(&divider, partition);
         done = write_partition(&divider, path, partition);
     }
-    partition->groups = divider.group_count;
     free(divider.parents);
     free(divider.marks);
     free(divider.groups);

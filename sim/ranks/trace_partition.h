@@ -27,7 +27,6 @@ struct trace_partition {
     uint32_t ids;
     uint64_t *kept; /* a bit for each operation of the whole: whether it is the partition's */
     uint64_t kept_words;
-    uint32_t groups; /* of the whole: timers that stay together, those alone included */
 };
 
 /* Writes a partition to `path`. False, with `error` set, if the trace cannot be read, if it has fewer
