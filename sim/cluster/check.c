@@ -64,8 +64,7 @@ struct search {
     size_t room;
     uint32_t *table;   /* of hashes, twice the room: index of a node, plus 1 */
     uint32_t at;       /* the node that is being expanded */
-    bool fault;        /* what leads on from here would be a fault */
-    size_t successors; /* that are none */
+    size_t successors; /* by steps that are no faults */
 };
 
 static const struct check_case cases[] = {
@@ -149,11 +148,12 @@ static void grow_states(struct search *search)
 
 /* Add a state that is reached by a step, unless it is known. */
 static void reach_state(struct search *search, const struct check_state *state, unsigned actor,
-                        unsigned action, unsigned timers, unsigned second)
+                        unsigned action, unsigned timers)
 {
     const struct check_step step = {(uint8_t)actor, (uint8_t)action, (uint8_t)timers,
-                                    (uint8_t)second};
-    search->successors += !search->fault;
+                                    state->second};
+    search->successors +=
+        action != CHECK_CRASH && action != CHECK_OUTRUN && action != CHECK_ASK_LATER;
     grow_states(search);
     size_t slot = slot_of(search, state);
     if (search->table[slot] == 0) {
@@ -279,7 +279,7 @@ static bool schedule_part(struct search *search, const struct check_state *befor
             return false;
         }
         if (can) {
-            reach_state(search, &after, CHECK_SCHEDULER + number, step, bit, before->second);
+            reach_state(search, &after, CHECK_SCHEDULER + number, step, bit);
         }
     }
     return true;
@@ -338,7 +338,7 @@ static void schedule_step(struct search *search, const struct check_state *befor
             (uint8_t)(after.scan + (scheduler->scanning && scheduler->second == after.scan));
         *scheduler = (struct scheduler){0};
     }
-    reach_state(search, &after, CHECK_SCHEDULER + number, step, touched, before->second);
+    reach_state(search, &after, CHECK_SCHEDULER + number, step, touched);
 }
 
 static void scan_second(struct search *search, const struct check_state *before, unsigned number,
@@ -347,7 +347,7 @@ static void scan_second(struct search *search, const struct check_state *before,
     struct check_state after = *before;
     after.schedulers[number] =
         (struct scheduler){.step = 1, .second = (uint8_t)second, .scanning = 1};
-    reach_state(search, &after, CHECK_SCHEDULER + number, CHECK_SCAN, 0, before->second);
+    reach_state(search, &after, CHECK_SCHEDULER + number, CHECK_SCAN, 0);
 }
 
 /* The second pass takes each second that the clock has passed and for which no insert is left; its
@@ -398,7 +398,7 @@ static void take_step(struct search *search, const struct check_state *before, u
             timer->record = FLIGHT;
             executor->token = ++timer->token;
         }
-        reach_state(search, &after, CHECK_EXECUTOR + number, step, 1u << i, before->second);
+        reach_state(search, &after, CHECK_EXECUTOR + number, step, 1u << i);
     }
 }
 
@@ -411,10 +411,8 @@ static void answer_later(struct search *search, const struct check_state *before
         search->protocol->execute[step + 1] == CLUSTER_LATER &&
         before->laters < search->faults->laters) {
         after.laters++;
-        search->fault = true;
         reach_state(search, &after, CHECK_EXECUTOR + number, CHECK_ASK_LATER,
-                    1u << before->executors[number].timer, before->second);
-        search->fault = false;
+                    1u << before->executors[number].timer);
     }
 }
 
@@ -461,7 +459,7 @@ static void execute_step(struct search *search, const struct check_state *before
     if (search->protocol->execute[executor->step] == CLUSTER_END) {
         *executor = (struct executor){0};
     }
-    reach_state(search, &after, CHECK_EXECUTOR + number, step, touched, before->second);
+    reach_state(search, &after, CHECK_EXECUTOR + number, step, touched);
 }
 
 static void recover_timers(struct search *search, const struct check_state *before)
@@ -479,10 +477,8 @@ static void recover_timers(struct search *search, const struct check_state *befo
         after.outruns = (uint8_t)(after.outruns + !abandoned);
         timer->queued++;
         timer->record = READY;
-        search->fault = !abandoned;
         reach_state(search, &after, CHECK_RECOVERY, abandoned ? CHECK_RECOVER : CHECK_OUTRUN,
-                    1u << i, before->second);
-        search->fault = false;
+                    1u << i);
     }
 }
 
@@ -499,17 +495,17 @@ static void plan_step(struct search *search, const struct check_state *before)
         all_in_time = all_in_time && (timer->late != 0 || deadline_of(i) > before->second + 1u);
         struct check_state after = *before;
         after.timers[i].record = PENDING;
-        reach_state(search, &after, CHECK_PLANNER, CHECK_INSERT, 1u << i, before->second);
+        reach_state(search, &after, CHECK_PLANNER, CHECK_INSERT, 1u << i);
         if (search->faults->late && i == CHECK_TIMERS - 1 && timer->late == 0) {
             after = *before;
             after.timers[i].late = 1;
-            reach_state(search, &after, CHECK_PLANNER, CHECK_DELAY, 1u << i, before->second);
+            reach_state(search, &after, CHECK_PLANNER, CHECK_DELAY, 1u << i);
         }
     }
     if (before->second < CHECK_LAST && all_in_time) {
         struct check_state after = *before;
         after.second++;
-        reach_state(search, &after, CHECK_TIME, CHECK_TICK, 0, after.second);
+        reach_state(search, &after, CHECK_TIME, CHECK_TICK, 0);
     }
 }
 
@@ -518,7 +514,6 @@ static void crash_step(struct search *search, const struct check_state *before)
     if (before->crashes == search->faults->crashes) {
         return;
     }
-    search->fault = true;
     for (unsigned s = 0; s < CHECK_SCHEDULERS; s++) {
         struct check_state after = *before;
         if (before->schedulers[s].step == 0) {
@@ -526,8 +521,7 @@ static void crash_step(struct search *search, const struct check_state *before)
         }
         after.crashes++;
         after.schedulers[s] = (struct scheduler){0};
-        reach_state(search, &after, CHECK_SCHEDULER + s, CHECK_CRASH, before->schedulers[s].held,
-                    before->second);
+        reach_state(search, &after, CHECK_SCHEDULER + s, CHECK_CRASH, before->schedulers[s].held);
     }
     for (unsigned e = 0; e < CHECK_EXECUTORS; e++) {
         if (before->executors[e].step == 0) {
@@ -537,15 +531,13 @@ static void crash_step(struct search *search, const struct check_state *before)
         after.crashes++;
         after.executors[e] = (struct executor){0};
         reach_state(search, &after, CHECK_EXECUTOR + e, CHECK_CRASH,
-                    1u << before->executors[e].timer, before->second);
+                    1u << before->executors[e].timer);
     }
-    search->fault = false;
 }
 
 /* The lease of a node's id ends although the node has only been slow. */
 static void take_id(struct search *search, const struct check_state *before)
 {
-    search->fault = true;
     for (unsigned i = 0; i < CHECK_SCHEDULERS && before->outruns < search->faults->outruns; i++) {
         unsigned owner = before->owners[i];
         if (owner == 0 || before->schedulers[owner - 1].step == 0 ||
@@ -555,9 +547,8 @@ static void take_id(struct search *search, const struct check_state *before)
         struct check_state after = *before;
         after.outruns++;
         after.owners[i] = 0;
-        reach_state(search, &after, CHECK_RECOVERY, CHECK_OUTRUN, 1u << i, before->second);
+        reach_state(search, &after, CHECK_RECOVERY, CHECK_OUTRUN, 1u << i);
     }
-    search->fault = false;
 }
 
 /* --- all of it ------------------------------------------------------------------------------- */
@@ -646,7 +637,7 @@ void check_search(const struct cluster_protocol *protocol, const struct check_fa
     const struct check_state begin = {0};
     size_t room = 0;
     *result = (struct check_result){0};
-    reach_state(&search, &begin, 0, 0, 0, 0);
+    reach_state(&search, &begin, 0, 0, 0);
     for (uint32_t at = 0; at < search.count; at++) {
         const struct check_state state = search.nodes[at].state;
         search.at = at;
