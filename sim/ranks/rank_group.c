@@ -174,8 +174,6 @@ bool rank_group_serve(struct rank_group *group, struct error *error)
 
 /* --- all of them ----------------------------------------------------------------------------- */
 
-typedef void take_fn(void *ctx, uint32_t rank, const struct answer *answer);
-
 static bool tell_others(struct rank_group *group, const struct order *order, struct error *error)
 {
     const struct rank_post *post = group->plan->post;
@@ -185,35 +183,9 @@ static bool tell_others(struct rank_group *group, const struct order *order, str
     return !group->failed;
 }
 
-/* Send an order to all ranks, and pass their answers to `take`, rank by rank. False, with `error`
- * set, if one of them failed. */
-static bool do_all(struct rank_group *group, const struct order *order, take_fn *take, void *ctx,
-                   struct error *error)
+static void take_header(struct rank_group *group, uint32_t rank)
 {
-    const struct rank_post *post = group->plan->post;
-    bool done = tell_others(group, order, error);
-    for (uint32_t rank = 0; rank < group->ranks.ranks && !group->failed; rank++) {
-        struct answer *answer = group->answer;
-        if (rank < group->worker_count) {
-            do_order(group, &group->workers[rank], order, answer);
-        } else if (!post->receive(post->ctx, rank, answer, sizeof *answer, error)) {
-            group->failed = true;
-            return false;
-        }
-        if (answer->done) {
-            take(ctx, rank, answer);
-        } else if (done) {
-            done = error_set(error, "rank %" PRIu32 " on %s: %s", rank, answer->host,
-                             answer->error.text);
-        }
-    }
-    return done;
-}
-
-static void take_header(void *ctx, uint32_t rank, const struct answer *answer)
-{
-    struct rank_group *group = ctx;
-    const struct trace_header *one = &answer->header;
+    const struct trace_header *one = &group->answer->header;
     struct trace_header *all = &group->whole;
     if (rank == 0) {
         *all = *one;
@@ -239,6 +211,49 @@ static void take_header(void *ctx, uint32_t rank, const struct answer *answer)
     }
 }
 
+/* Where a pass's answers go. */
+struct pass_answers {
+    struct replay_result *result;
+    struct child_outcome *outcome;
+    struct rank_figures *by_rank;
+};
+
+static void take_pass(const struct pass_answers *answers, enum replay_pass pass, uint32_t rank,
+                      const struct answer *answer)
+{
+    rank_merge(answers->result, &answer->result, rank);
+    rank_merge_outcome(answers->outcome, &answer->outcome, rank);
+    memcpy(answers->by_rank[rank].host, answer->host, sizeof answer->host);
+    rank_figures_add(&answers->by_rank[rank], pass, &answer->result);
+}
+
+/* Send an order to all ranks, and merge their answers, rank by rank: those of a pass in `answers`.
+ * False, with `error` set, if one of them failed. */
+static bool do_all(struct rank_group *group, const struct order *order,
+                   const struct pass_answers *answers, struct error *error)
+{
+    const struct rank_post *post = group->plan->post;
+    bool done = tell_others(group, order, error);
+    for (uint32_t rank = 0; rank < group->ranks.ranks && !group->failed; rank++) {
+        struct answer *answer = group->answer;
+        if (rank < group->worker_count) {
+            do_order(group, &group->workers[rank], order, answer);
+        } else if (!post->receive(post->ctx, rank, answer, sizeof *answer, error)) {
+            group->failed = true;
+            return false;
+        }
+        if (answer->done && answers != NULL) {
+            take_pass(answers, order->pass, rank, answer);
+        } else if (answer->done) {
+            take_header(group, rank);
+        } else if (done) {
+            done = error_set(error, "rank %" PRIu32 " on %s: %s", rank, answer->host,
+                             answer->error.text);
+        }
+    }
+    return done;
+}
+
 static uint64_t checksum_of(const struct partition_traffic *traffic)
 {
     size_t rows = 0;
@@ -257,35 +272,18 @@ static bool open_trace(void *ctx, size_t trace, struct trace_header *whole, uint
 {
     struct rank_group *group = ctx;
     struct order order = {.kind = ORDER_MAKE, .trace = trace};
-    if (!do_all(group, &order, take_header, group, error)) {
+    if (!do_all(group, &order, NULL, error)) {
         return false;
     }
     if (group->unlike) {
         order.least_warmup_ticks = group->whole.warmup_end_tick;
-        if (!do_all(group, &order, take_header, group, error)) {
+        if (!do_all(group, &order, NULL, error)) {
             return false;
         }
     }
     *whole = group->whole;
     *checksum = group->plan->traffic != NULL ? checksum_of(group->plan->traffic) : 0;
     return true;
-}
-
-/* Where a pass's answers go. */
-struct pass_answers {
-    enum replay_pass pass;
-    struct replay_result *result;
-    struct child_outcome *outcome;
-    struct rank_figures *by_rank;
-};
-
-static void take_pass(void *ctx, uint32_t rank, const struct answer *answer)
-{
-    const struct pass_answers *answers = ctx;
-    rank_merge(answers->result, &answer->result, rank);
-    rank_merge_outcome(answers->outcome, &answer->outcome, rank);
-    memcpy(answers->by_rank[rank].host, answer->host, sizeof answer->host);
-    rank_figures_add(&answers->by_rank[rank], answers->pass, &answer->result);
 }
 
 static bool pass_all(void *ctx, size_t subject, enum replay_pass pass, struct replay_result *result,
@@ -297,9 +295,8 @@ static bool pass_all(void *ctx, size_t subject, enum replay_pass pass, struct re
                                 .pass = pass,
                                 .subject = subject,
                                 .max_delay_ticks = group->whole.max_delay_ticks};
-    struct pass_answers answers = {
-        .pass = pass, .result = result, .outcome = outcome, .by_rank = by_rank};
-    return do_all(group, &order, take_pass, &answers, error);
+    const struct pass_answers answers = {result, outcome, by_rank};
+    return do_all(group, &order, &answers, error);
 }
 
 /* --- from beginning to end ------------------------------------------------------------------- */
