@@ -187,9 +187,10 @@ static void wait_for_poll(struct cluster *cluster, uint32_t number)
     event_at(cluster, cluster->range[EVENT_POLL] + number, scheduler->next_poll_us);
 }
 
-static uint64_t step_us(struct cluster *cluster, uint32_t number, enum cluster_step step)
+static void begin_step(struct cluster *cluster, uint32_t number, enum cluster_step step)
 {
-    return store_us(cluster, number, &cluster->nodes[number], step != CLUSTER_FETCH);
+    uint64_t takes_us = store_us(cluster, number, &cluster->nodes[number], step != CLUSTER_FETCH);
+    event_at(cluster, cluster->range[EVENT_POLL] + number, cluster->now_us + takes_us);
 }
 
 /* Whether a node may claim from a partition, or take its id: its own, or one with an expired lock,
@@ -298,10 +299,8 @@ static void poll_store(struct cluster *cluster, uint32_t number)
         wait_for_poll(cluster, number);
         return;
     }
-    enum cluster_step first = cluster->protocol->schedule[0];
     cluster->schedulers[number].step = 1;
-    event_at(cluster, cluster->range[EVENT_POLL] + number,
-             cluster->now_us + step_us(cluster, number, first));
+    begin_step(cluster, number, cluster->protocol->schedule[0]);
 }
 
 static void drained_of_halt(struct cluster *cluster)
@@ -350,8 +349,7 @@ static void end_step(struct cluster *cluster, uint32_t number)
     case CLUSTER_JOIN:
     case CLUSTER_CLAIM_OWN:
         if (end_part_step(cluster, number, step)) {
-            event_at(cluster, cluster->range[EVENT_POLL] + number,
-                     cluster->now_us + step_us(cluster, number, step));
+            begin_step(cluster, number, step);
             return;
         }
         break;
@@ -365,8 +363,7 @@ static void end_step(struct cluster *cluster, uint32_t number)
     enum cluster_step next = cluster->protocol->schedule[scheduler->step];
     if (next != CLUSTER_END && !empty) {
         scheduler->step++;
-        event_at(cluster, cluster->range[EVENT_POLL] + number,
-                 cluster->now_us + step_us(cluster, number, next));
+        begin_step(cluster, number, next);
     } else if (scheduler->full) {
         scheduler->step = 0;
         poll_store(cluster, number);
