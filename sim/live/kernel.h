@@ -29,9 +29,9 @@ enum kernel_kind {
 /* Timers by id, and the loop that they are in. Treat as opaque. */
 struct kernel_timers;
 
-/* Make `count` idle timers, which wait and count system calls with `loop`, open until they are closed.
- * Returns NULL, with the reason, if the kernel or the library does not give that many: the limit, and
- * the number that there were. */
+/* Make `count` idle timers, which wait and count system calls with `loop`; it must outlive them.
+ * Returns NULL, with the reason, if the kernel or the library does not give that many: the limit,
+ * and the number that there were. */
 struct kernel_timers *kernel_open(enum kernel_kind kind, uint32_t count, uint64_t tick_ns,
                                   uint64_t traffic_ns, struct live_epoll *loop,
                                   struct error *error);

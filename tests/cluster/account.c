@@ -105,8 +105,7 @@ static void fault(struct trial *trial, enum run_role role, unsigned member,
 
 static void judge(struct trial *trial)
 {
-    assert_true(
-        account_run(&trial->plan, trial->temporary.folder, &trial->result, &trial->error));
+    assert_true(account_run(&trial->plan, trial->temporary.folder, &trial->result, &trial->error));
 }
 
 static void end(struct trial *trial)

@@ -1,7 +1,7 @@
 /*
  * cluster_rows.h: the common part of the cluster's commands, from the command line to the exit
- * status: the protocols and their options, rows of named values, the same in CSV, JSON and the table
- * for people, and the files of a folder of them.
+ * status: the protocols and their options, rows of named values, the same in CSV, JSON and the
+ * table for people, and the files of a folder of them.
  */
 #ifndef SIM_CLUSTER_ROWS_H
 #define SIM_CLUSTER_ROWS_H

@@ -95,8 +95,8 @@ size_t part_make_call(const struct run_plan *plan, uint64_t id, uint32_t generat
                       unsigned char call[PART_CALL_BYTES]);
 
 /* A request to the service: the total of bytes, then for each call a head and the call. The service
- * notes the records, and answers with them: `answer` says how it went, `at_ms` of CALL_LATER when it
- * wants to be called. */
+ * notes the records, and answers with them: `answer` says how it went, `at_ms` of CALL_LATER when
+ * it wants to be called. */
 struct part_call {
     struct journal_record record;
     uint64_t call_bytes;
