@@ -24,9 +24,7 @@ void kernel_take_traffic(struct kernel_timers *timers)
     (void)!read(timers->loop->traffic, &expirations, sizeof expirations);
 }
 
-/* Sleeps. `take` reads, by one call, what made the descriptor with those data ready. */
-static unsigned wait_epoll(struct kernel_timers *timers,
-                           void (*take)(struct kernel_timers *timers, uint32_t data))
+static unsigned wait_epoll(struct kernel_timers *timers)
 {
     struct epoll_event events[EVENTS_AT_ONCE];
     unsigned causes = 0;
@@ -41,7 +39,7 @@ static unsigned wait_epoll(struct kernel_timers *timers,
             causes |= LIVE_TRAFFIC;
         } else {
             timers->loop->system_calls++;
-            take(timers, (uint32_t)events[i].data.u64);
+            timers->sort->take(timers, (uint32_t)events[i].data.u64);
             causes |= LIVE_TIMER;
         }
     }
@@ -118,11 +116,6 @@ static void timerfd_take(struct kernel_timers *timers, uint32_t id)
     }
 }
 
-static unsigned timerfd_wait(struct kernel_timers *timers)
-{
-    return wait_epoll(timers, timerfd_take);
-}
-
 static void timerfd_close(struct kernel_timers *timers)
 {
     const int *files = timers->own;
@@ -132,8 +125,11 @@ static void timerfd_close(struct kernel_timers *timers)
     free(timers->own);
 }
 
-const struct kernel_sort kernel_timerfd = {
-    .open = timerfd_open, .start = timerfd_start, .wait = timerfd_wait, .close = timerfd_close};
+const struct kernel_sort kernel_timerfd = {.open = timerfd_open,
+                                           .start = timerfd_start,
+                                           .wait = wait_epoll,
+                                           .take = timerfd_take,
+                                           .close = timerfd_close};
 
 /* --- a POSIX timer for each ------------------------------------------------------------------- */
 
@@ -194,11 +190,6 @@ static void posix_take(struct kernel_timers *timers, uint32_t data)
     }
 }
 
-static unsigned posix_wait(struct kernel_timers *timers)
-{
-    return wait_epoll(timers, posix_take);
-}
-
 static void posix_close(struct kernel_timers *timers)
 {
     struct posix_timers *posix = timers->own;
@@ -218,8 +209,11 @@ static void posix_close(struct kernel_timers *timers)
     }
 }
 
-const struct kernel_sort kernel_posix = {
-    .open = posix_open, .start = posix_start, .wait = posix_wait, .close = posix_close};
+const struct kernel_sort kernel_posix = {.open = posix_open,
+                                         .start = posix_start,
+                                         .wait = wait_epoll,
+                                         .take = posix_take,
+                                         .close = posix_close};
 
 /* --- in a structure's place ------------------------------------------------------------------- */
 

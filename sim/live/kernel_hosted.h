@@ -29,7 +29,8 @@ void hosted_close(struct kernel_timers *timers);
 
 #define HOSTED_SORT(sort, package, make, start, turn, end)                                         \
     static const struct hosted_loop hosted = {&library, package, make, turn, end};                 \
-    const struct kernel_sort sort = {hosted_open, start, hosted_wait, hosted_close, NULL, &hosted};
+    const struct kernel_sort sort = {hosted_open, start,   hosted_wait, hosted_close,              \
+                                     NULL,        &hosted, NULL};
 
 /* Return a timer's delay in milliseconds, rounded up as in a program. */
 static inline uint64_t hosted_delay_ms(const struct kernel_timers *timers, uint32_t id)

@@ -16,6 +16,8 @@ struct kernel_sort {
     /* Submit the starts to the kernel, if that is deferred to the next wait. May be NULL. */
     void (*settle)(struct kernel_timers *timers);
     const struct hosted_loop *hosted; /* of a library's loop; else NULL */
+    /* Of kernel.c: reads, by one call, what made the descriptor with those data ready. */
+    void (*take)(struct kernel_timers *timers, uint32_t data);
 };
 
 struct kernel_timers {
