@@ -62,7 +62,7 @@ bool journal_add(int journal, const struct journal_record *records, size_t count
 bool journal_read(const char *folder, enum run_role role, unsigned member,
                   struct journal_record **records, size_t *count, struct error *error);
 
-/* Compares all journals in `folder`: fills all of `result` but times, kills and pauses. False, with
+/* Compare all journals in `folder`: fills all of `result` but times, kills and pauses. False, with
  * `error` set, if one cannot be read. */
 bool account_run(const struct run_plan *plan, const char *folder, struct run_result *result,
                  struct error *error);

@@ -135,8 +135,8 @@ static void leave(void *ctx, int status)
     }
 }
 
-/* Joins the job which mpirun has started; without one, a job of one rank. Leaves when all ranks want
- * to; if some do not for a few seconds, because they wait for this one, ends the whole job. */
+/* Joins the job which mpirun has started; without one, a job of one rank. Leaves when all ranks
+ * want to; if some do not for a few seconds, because they wait for this one, ends the whole job. */
 static struct rank_post post = {
     .join = join, .leave = leave, .send = send_bytes, .receive = receive_bytes};
 
