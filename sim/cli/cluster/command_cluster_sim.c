@@ -204,11 +204,6 @@ static void add_short_row(struct cluster_work *work)
 
 /* --- running ---------------------------------------------------------------------------------- */
 
-static void show_progress(void *progress, uint64_t started)
-{
-    progress_update(progress, started);
-}
-
 static bool simulate(void *at, const struct cluster_protocol *protocol, struct cluster_work *work)
 {
     struct sim_arguments *arguments = at;
@@ -226,7 +221,7 @@ static bool simulate(void *at, const struct cluster_protocol *protocol, struct c
                                             .options = values,
                                             .timers = arguments->timers,
                                             .seed = arguments->seed,
-                                            .progress = show_progress,
+                                            .progress = progress_follow,
                                             .progress_ctx = &progress};
     progress_begin(&progress, protocol->name, "timers", arguments->timers);
     uint64_t begun_ns = clock_processor_ns();
