@@ -249,16 +249,6 @@ static inline struct cluster_timer *timer_at(const struct cluster *cluster, uint
     return at;
 }
 
-static inline void set_record(struct cluster_timer *timer, enum record record)
-{
-    timer->record = record & 7u;
-}
-
-static inline void set_cause(struct cluster_timer *timer, enum cluster_cause cause)
-{
-    timer->cause = cause & 7u;
-}
-
 static inline struct timer_entry entry_of(const struct cluster *cluster, uint32_t timer)
 {
     return (struct timer_entry){timer, timer_at(cluster, timer)->serial};
@@ -297,7 +287,6 @@ void no_longer_overdue(struct cluster *cluster);
 /* --- planner.c -------------------------------------------------------------------------------- */
 
 void planner_arrive(struct cluster *cluster);
-void planner_commit(struct cluster *cluster, uint32_t timer);
 
 /* --- scheduling.c ----------------------------------------------------------------------------- */
 

@@ -45,10 +45,7 @@ void outages_begin(struct cluster *cluster)
 /* From here on it is counted how long it takes until all is as before. */
 static void begin_drain(struct cluster *cluster)
 {
-    cluster->drain_since_us = cluster->now_us;
-    if (cluster->overdue <= cluster->overdue_before) {
-        cluster->drain_since_us = 0;
-    }
+    cluster->drain_since_us = cluster->overdue > cluster->overdue_before ? cluster->now_us : 0;
 }
 
 static void toggle_outage(struct cluster *cluster)

@@ -48,12 +48,6 @@ static void accept_timer(struct cluster *cluster, uint64_t deadline_us, uint64_t
     }
 }
 
-void planner_commit(struct cluster *cluster, uint32_t number)
-{
-    timer_at(cluster, number)->record = PENDING;
-    timer_event(cluster, number, FOR_DUE, cluster->now_us);
-}
-
 /* --- made up --------------------------------------------------------------------------------- */
 
 static double made_up_delay(struct cluster *cluster)

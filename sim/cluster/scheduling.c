@@ -83,13 +83,6 @@ void timer_due(struct cluster *cluster, uint32_t number)
     }
 }
 
-/* Make a timer due again, for the next poll. */
-static void show_again(struct cluster *cluster, uint32_t number)
-{
-    timer_at(cluster, number)->record = DUE;
-    entries_push(cluster, due_with(cluster, number), entry_of(cluster, number));
-}
-
 /* --- a scheduler's steps ---------------------------------------------------------------------- */
 
 static uint64_t local_us(const struct cluster *cluster, uint32_t number)
@@ -139,7 +132,7 @@ static void take_due(struct cluster *cluster, uint32_t number, enum record recor
             fetch_timer(cluster, entries_at(due, FETCH_AHEAD)->timer);
         }
         struct cluster_timer *timer = timer_at(cluster, entry.timer);
-        set_record(timer, record);
+        timer->record = record & 7u;
         copies_push(cluster, &scheduler->held,
                     copy_of(cluster, entry.timer, (enum cluster_cause)timer->cause));
     }
@@ -458,7 +451,8 @@ void timer_retry(struct cluster *cluster, uint32_t number)
     struct cluster_timer *timer = timer_at(cluster, number);
     timer->copies--;
     if (cluster_protocol_leases(cluster->protocol) && timer->record == PENDING) {
-        show_again(cluster, number);
+        timer->record = DUE; /* for the next poll */
+        entries_push(cluster, due_with(cluster, number), entry_of(cluster, number));
     } else if (timer->record == GONE && cluster_protocol_keeps_record(cluster->protocol)) {
         settle(cluster, number); /* another copy has ended it */
     } else {

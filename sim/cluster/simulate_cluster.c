@@ -198,7 +198,7 @@ void settle(struct cluster *cluster, uint32_t number)
 void drop_copy(struct cluster *cluster, const struct timer_copy *copy, enum cluster_cause cause)
 {
     struct cluster_timer *timer = timer_at(cluster, copy->timer);
-    set_cause(timer, cause);
+    timer->cause = cause & 7u;
     timer->copies--;
     settle(cluster, copy->timer);
 }
@@ -212,7 +212,8 @@ static void timer_fires(struct cluster *cluster, uint32_t number)
     timer->event = FOR_NOTHING;
     switch (what) {
     case FOR_COMMIT:
-        planner_commit(cluster, number);
+        timer->record = PENDING;
+        timer_event(cluster, number, FOR_DUE, cluster->now_us);
         break;
     case FOR_STOP:
         cluster->outcome->store_operations++;
