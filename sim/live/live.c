@@ -140,8 +140,9 @@ static void serve_traffic(struct live_run *run)
         if (run->result->restarts % 256 == 0 && is_over(run)) {
             return;
         }
-        (void)start_timeout(run, (uint32_t)(random_bits(&run->random) % plan->connections),
-                            now_ns + plan->timeout_ns);
+        uint32_t connection =
+            (uint32_t)((random_bits(&run->random) >> 32) * plan->connections >> 32);
+        (void)start_timeout(run, connection, now_ns + plan->timeout_ns);
         note_commits(run);
         run->result->restarts++;
     }

@@ -90,7 +90,7 @@ struct cluster_command {
     const char *more_name;            /* of a third file; NULL: there is none */
     const struct row_kind *more_kind; /* of its rows */
 
-    /* Print what the arguments ask for instead of a run; false if they do not. May be NULL. */
+    /* Print a list instead of a run, if the arguments ask for one; false if not. May be NULL. */
     bool (*list)(const void *arguments);
 
     /* Add the rows of a protocol. False, with the arguments' `error` set, if that fails. */
