@@ -102,6 +102,12 @@ struct uv_timer;
 
 struct ev_timer;
 
+/* Called, but not intercepted. */
+double ev_timer_remaining(struct ev_loop *loop, struct ev_timer *timer);
+int uv_is_active(const struct uv_timer *timer);
+uint64_t uv_timer_get_due_in(const struct uv_timer *timer);
+uint64_t uv_timer_get_repeat(const struct uv_timer *timer);
+
 typedef void (*event_callback)(int descriptor, short what, void *argument);
 typedef void (*ev_callback)(struct ev_loop *loop, struct ev_timer *timer, int events);
 typedef void (*uv_callback)(struct uv_timer *timer);
@@ -186,22 +192,30 @@ static void record_end(enum timer_record_library library, const void *timer, boo
            due ? TIMER_RECORD_TIMEOUT : 0);
 }
 
-/* The library's own function of that name. Without it the program would not have started. */
+/* Point `function`, unless that is done, to the library's own of that name. Without it the program
+ * would not have started. */
 static void find_next(void *function, const char *name)
 {
-    void *symbol = dlsym(RTLD_NEXT, name);
+    void *symbol;
+    memcpy(&symbol, function, sizeof symbol);
+    if (symbol == NULL) {
+        symbol = dlsym(RTLD_NEXT, name);
+        memcpy(function, &symbol, sizeof symbol);
+    }
     if (symbol == NULL) {
         abort();
     }
-    memcpy(function, &symbol, sizeof symbol);
 }
 
+/* Begin the definition of a function that takes the place of the library's own. */
+#define INTERCEPT(type, name, ...)                                                                 \
+    EXPORT type name(__VA_ARGS__);                                                                 \
+    type name(__VA_ARGS__)
+
+/* Declare `pointer` and point it to the library's own function of that name. */
 #define FIND(pointer, name)                                                                        \
-    do {                                                                                           \
-        if ((pointer) == NULL) {                                                                   \
-            find_next(&(pointer), name);                                                           \
-        }                                                                                          \
-    } while (0)
+    static __typeof__(&(name)) pointer;                                                            \
+    find_next(&(pointer), #name)
 
 /* --- libevent --------------------------------------------------------------------------------- */
 
@@ -224,13 +238,10 @@ static void fire(int descriptor, short what, void *argument)
     running = outer;
 }
 
-EXPORT int event_assign(struct event *event, struct event_base *base, int descriptor, short events,
-                        event_callback callback, void *argument);
-int event_assign(struct event *event, struct event_base *base, int descriptor, short events,
-                 event_callback callback, void *argument)
+INTERCEPT(int, event_assign, struct event *event, struct event_base *base, int descriptor,
+          short events, event_callback callback, void *argument)
 {
-    static int (*next)(struct event *, struct event_base *, int, short, event_callback, void *);
-    FIND(next, "event_assign");
+    FIND(next, event_assign);
     struct shim *shim = NULL;
     if (header != NULL && callback != NULL && (events & LIBEVENT_SIGNAL) == 0) {
         shim = find_shim(event, true);
@@ -253,11 +264,9 @@ int event_assign(struct event *event, struct event_base *base, int descriptor, s
     return next(event, base, descriptor, events, fire, shim);
 }
 
-EXPORT int event_add(struct event *event, const struct timeval *timeout);
-int event_add(struct event *event, const struct timeval *timeout)
+INTERCEPT(int, event_add, struct event *event, const struct timeval *timeout)
 {
-    static int (*next)(struct event *, const struct timeval *);
-    FIND(next, "event_add");
+    FIND(next, event_add);
     if (timeout != NULL && depth == 0 && header != NULL) {
         struct shim *shim = find_shim(event, false);
         if (shim != NULL) {
@@ -276,11 +285,9 @@ int event_add(struct event *event, const struct timeval *timeout)
 
 /* The calls that end an event's timeout differ in nothing else. */
 #define LIBEVENT_STOP(name)                                                                        \
-    EXPORT int name(struct event *event);                                                          \
-    int name(struct event *event)                                                                  \
+    INTERCEPT(int, name, struct event *event)                                                      \
     {                                                                                              \
-        static int (*next)(struct event *);                                                        \
-        FIND(next, #name);                                                                         \
+        FIND(next, name);                                                                              \
         if (depth == 0 && header != NULL) {                                                        \
             const struct shim *shim = find_shim(event, false);                                     \
             if (shim == NULL || atomic_load_explicit(&shim->timed, memory_order_relaxed)) {        \
@@ -353,11 +360,9 @@ static void take_callback(struct ev_timer *timer)
     }
 }
 
-EXPORT void ev_timer_start(struct ev_loop *loop, struct ev_timer *timer);
-void ev_timer_start(struct ev_loop *loop, struct ev_timer *timer)
+INTERCEPT(void, ev_timer_start, struct ev_loop *loop, struct ev_timer *timer)
 {
-    static void (*next)(struct ev_loop *, struct ev_timer *);
-    FIND(next, "ev_timer_start");
+    FIND(next, ev_timer_start);
     if (depth == 0 && timer->active == 0) {
         record(TIMER_RECORD_LIBEV, TIMER_RECORD_START, timer, seconds_to_ns(timer->at), 0);
     }
@@ -367,13 +372,10 @@ void ev_timer_start(struct ev_loop *loop, struct ev_timer *timer)
     depth--;
 }
 
-EXPORT void ev_timer_stop(struct ev_loop *loop, struct ev_timer *timer);
-void ev_timer_stop(struct ev_loop *loop, struct ev_timer *timer)
+INTERCEPT(void, ev_timer_stop, struct ev_loop *loop, struct ev_timer *timer)
 {
-    static void (*next)(struct ev_loop *, struct ev_timer *);
-    FIND(next, "ev_timer_stop");
-    static double (*remaining)(struct ev_loop *, struct ev_timer *);
-    FIND(remaining, "ev_timer_remaining");
+    FIND(next, ev_timer_stop);
+    FIND(remaining, ev_timer_remaining);
     struct shim *shim = header != NULL ? find_shim(timer, false) : NULL;
     if (depth == 0 && timer->active != 0) {
         /* The library does not stop repeating timers. */
@@ -393,11 +395,9 @@ void ev_timer_stop(struct ev_loop *loop, struct ev_timer *timer)
     }
 }
 
-EXPORT void ev_timer_again(struct ev_loop *loop, struct ev_timer *timer);
-void ev_timer_again(struct ev_loop *loop, struct ev_timer *timer)
+INTERCEPT(void, ev_timer_again, struct ev_loop *loop, struct ev_timer *timer)
 {
-    static void (*next)(struct ev_loop *, struct ev_timer *);
-    FIND(next, "ev_timer_again");
+    FIND(next, ev_timer_again);
     if (depth == 0 && timer->repeat > 0) {
         record(TIMER_RECORD_LIBEV, TIMER_RECORD_START, timer, seconds_to_ns(timer->repeat), 0);
         take_callback(timer);
@@ -424,24 +424,19 @@ static void uv_fire(struct uv_timer *timer)
     running = outer;
 }
 
-EXPORT int uv_timer_init(struct uv_loop *loop, struct uv_timer *timer);
-int uv_timer_init(struct uv_loop *loop, struct uv_timer *timer)
+INTERCEPT(int, uv_timer_init, struct uv_loop *loop, struct uv_timer *timer)
 {
-    static int (*next)(struct uv_loop *, struct uv_timer *);
-    FIND(next, "uv_timer_init");
+    FIND(next, uv_timer_init);
     if (header != NULL && find_shim(timer, false) != NULL) {
         record(TIMER_RECORD_LIBUV, TIMER_RECORD_INIT, timer, 0, 0);
     }
     return next(loop, timer);
 }
 
-EXPORT int uv_timer_start(struct uv_timer *timer, uv_callback callback, uint64_t timeout_ms,
-                          uint64_t repeat_ms);
-int uv_timer_start(struct uv_timer *timer, uv_callback callback, uint64_t timeout_ms,
-                   uint64_t repeat_ms)
+INTERCEPT(int, uv_timer_start, struct uv_timer *timer, uv_callback callback, uint64_t timeout_ms,
+          uint64_t repeat_ms)
 {
-    static int (*next)(struct uv_timer *, uv_callback, uint64_t, uint64_t);
-    FIND(next, "uv_timer_start");
+    FIND(next, uv_timer_start);
     if (depth == 0) {
         uint64_t ms = timeout_ms < UINT64_C(1000000000000) ? timeout_ms : UINT64_C(1000000000000);
         record(TIMER_RECORD_LIBUV, TIMER_RECORD_START, timer, ms * 1000000, 0);
@@ -459,15 +454,11 @@ int uv_timer_start(struct uv_timer *timer, uv_callback callback, uint64_t timeou
     return status;
 }
 
-EXPORT int uv_timer_stop(struct uv_timer *timer);
-int uv_timer_stop(struct uv_timer *timer)
+INTERCEPT(int, uv_timer_stop, struct uv_timer *timer)
 {
-    static int (*next)(struct uv_timer *);
-    FIND(next, "uv_timer_stop");
-    static int (*is_active)(const struct uv_timer *);
-    static uint64_t (*due_in_ms)(const struct uv_timer *);
-    FIND(is_active, "uv_is_active");
-    FIND(due_in_ms, "uv_timer_get_due_in");
+    FIND(next, uv_timer_stop);
+    FIND(is_active, uv_is_active);
+    FIND(due_in_ms, uv_timer_get_due_in);
     if (depth == 0 && is_active(timer) != 0) {
         struct shim *shim = find_shim(timer, false);
         bool due = due_in_ms(timer) == 0;
@@ -484,13 +475,10 @@ int uv_timer_stop(struct uv_timer *timer)
     return status;
 }
 
-EXPORT int uv_timer_again(struct uv_timer *timer);
-int uv_timer_again(struct uv_timer *timer)
+INTERCEPT(int, uv_timer_again, struct uv_timer *timer)
 {
-    static int (*next)(struct uv_timer *);
-    static uint64_t (*get_repeat)(const struct uv_timer *);
-    FIND(next, "uv_timer_again");
-    FIND(get_repeat, "uv_timer_get_repeat");
+    FIND(next, uv_timer_again);
+    FIND(get_repeat, uv_timer_get_repeat);
     uint64_t repeat_ms = get_repeat(timer);
     if (depth == 0 && repeat_ms > 0) {
         uint64_t ms = repeat_ms < UINT64_C(1000000000000) ? repeat_ms : UINT64_C(1000000000000);
@@ -524,11 +512,9 @@ static const void *exported_timer(const void *timers, uint32_t id)
     return (const void *)(uintptr_t)(whose | id); /* NOLINT(performance-no-int-to-ptr) */
 }
 
-EXPORT int timers_start(void *timers, uint32_t id, uint64_t deadline);
-int timers_start(void *timers, uint32_t id, uint64_t deadline)
+INTERCEPT(int, timers_start, void *timers, uint32_t id, uint64_t deadline)
 {
-    static int (*next)(void *, uint32_t, uint64_t);
-    FIND(next, "timers_start");
+    FIND(next, timers_start);
     uint64_t called_ns = now_ns();
     uint64_t most = UINT64_MAX / EXPORTED_TICK_NS;
     uint64_t deadline_ns = (deadline < most ? deadline : most) * EXPORTED_TICK_NS;
@@ -540,11 +526,9 @@ int timers_start(void *timers, uint32_t id, uint64_t deadline)
     return status;
 }
 
-EXPORT int timers_stop(void *timers, uint32_t id);
-int timers_stop(void *timers, uint32_t id)
+INTERCEPT(int, timers_stop, void *timers, uint32_t id)
 {
-    static int (*next)(void *, uint32_t);
-    FIND(next, "timers_stop");
+    FIND(next, timers_stop);
     int status = next(timers, id);
     if (status == 0 || status == EXPORTED_IDLE) {
         record(TIMER_RECORD_EXPORTED, TIMER_RECORD_STOP, exported_timer(timers, id), 0, 0);
@@ -569,13 +553,10 @@ static void exported_fire(void *ctx, uint32_t id, uint64_t now)
     running = outer;
 }
 
-EXPORT uint64_t timers_advance(void *timers, uint64_t now, uint64_t budget,
-                               exported_callback callback, void *ctx);
-uint64_t timers_advance(void *timers, uint64_t now, uint64_t budget, exported_callback callback,
-                        void *ctx)
+INTERCEPT(uint64_t, timers_advance, void *timers, uint64_t now, uint64_t budget,
+          exported_callback callback, void *ctx)
 {
-    static uint64_t (*next)(void *, uint64_t, uint64_t, exported_callback, void *);
-    FIND(next, "timers_advance");
+    FIND(next, timers_advance);
     struct exported_advance advance = {timers, callback, ctx};
     return next(timers, now, budget, exported_fire, &advance);
 }
