@@ -17,8 +17,6 @@
 #include "gen_model.h"
 #include "gen_traffic.h"
 
-#include <inttypes.h>
-
 enum {
     TICK_US = GEN_TICK_US,
     IDLE_MIN_S,
@@ -82,29 +80,19 @@ static const struct tl_option server_parameters[] = {
     X(KIND_IDLE, "idle")                                                                           \
     X(KIND_REQUEST, "request")                                                                     \
     X(KIND_RETRANSMISSION, "retransmission")
-enum kind { SERVER_TIMERS(GEN_PLACE) KINDS };
+enum { SERVER_TIMERS(GEN_PLACE) KINDS };
 static const char *const server_kinds[] = {SERVER_TIMERS(GEN_NAME) NULL};
 
 enum state { STATE_CLOSED, STATE_THINKING, STATE_SERVING, STATE_UNACKNOWLEDGED };
 
-/* Durations and simulated time fit 31 bits, and their sum 32: a record stays small. */
-#define TICKS_MAX (UINT32_C(1) << 30)
-#define NEVER     UINT32_MAX
-#define BEYOND    (UINT32_C(1) << 31) /* events from here on are after the end */
-
 struct connection {
-    uint32_t idle_ticks; /* its idle timeout */
-    uint32_t idle_due;   /* unless closed */
-    uint32_t timer_due;  /* serving: of the request timer; unacknowledged: of the retransmission
-                            timer */
-    uint32_t event_at;   /* next external event: connect, request, reply, ACK; or NEVER */
-    uint32_t first_id;   /* of its timers */
-    uint32_t burst_at;   /* as `burst_at` and `left` of struct gen_activity */
-    uint32_t session;    /* requests until the close, if sessions have a tail */
-    uint16_t left;
-    uint8_t backoff; /* retransmissions so far */
-    uint8_t state : 4;
-    bool expired : 1; /* an expiry in the trace has closed it */
+    struct gen_timer timers[KINDS];
+    uint64_t event_at;   /* next external event: connect, request, reply, ACK; or GEN_NEVER */
+    uint64_t idle_ticks; /* its idle timeout */
+    struct gen_activity activity;
+    uint32_t session; /* requests until the close, if sessions have a tail */
+    uint8_t backoff;  /* retransmissions so far */
+    uint8_t state;
 };
 
 #define SERVER_COUNTS(X)                                                                           \
@@ -125,10 +113,6 @@ enum { SERVER_COUNTS(GEN_PLACE) };
 static const char *const server_counts[] = {SERVER_COUNTS(GEN_NAME) NULL};
 
 struct server {
-    struct gen_model *model;
-
-    /* The parameters, in ticks. */
-    double ticks_per_second;
     double think_ticks;
     double pause_ticks;
     double reply_median_ticks;
@@ -136,9 +120,9 @@ struct server {
     double rtt_median_ticks;
     double rtt_sigma;
     double loss;
-    uint32_t request_timeout_ticks;
-    uint32_t rto_ticks;
-    uint32_t rto_max_ticks;
+    uint64_t request_timeout_ticks;
+    uint64_t rto_ticks;
+    uint64_t rto_max_ticks;
     uint32_t retries;
 
     struct gen_traffic traffic;
@@ -146,225 +130,172 @@ struct server {
     struct gen_herds herds;
 };
 
-static uint32_t whole_ticks(double ticks)
+static uint64_t rto(const struct server *server, unsigned backoff)
 {
-    uint64_t whole = gen_whole_ticks(ticks);
-    return whole < TICKS_MAX ? (uint32_t)whole : TICKS_MAX;
+    uint64_t ticks = server->rto_ticks;
+    for (unsigned i = 0; i < backoff && ticks < server->rto_max_ticks; i++) {
+        ticks *= 2;
+    }
+    return ticks < server->rto_max_ticks ? ticks : server->rto_max_ticks;
 }
 
-static uint32_t rto(const struct server *server, unsigned backoff)
+static uint64_t draw_duration(struct gen_model *model, double median_ticks, double sigma)
 {
-    uint64_t ticks = (uint64_t)server->rto_ticks << (backoff < 31 ? backoff : 31);
-    return ticks < server->rto_max_ticks ? (uint32_t)ticks : server->rto_max_ticks;
-}
-
-static void record(struct server *server, uint32_t now, const struct connection *connection,
-                   enum kind kind, enum trace_op op, uint32_t delay_ticks)
-{
-    gen_record(server->model, now, connection->first_id + kind, op, delay_ticks);
+    return gen_whole_ticks(random_lognormal(&model->random, median_ticks, sigma));
 }
 
 /* --- the model ------------------------------------------------------------------------------- */
 
-static void request(struct server *server, uint32_t now, struct connection *connection)
+static void request(struct gen_model *model, uint64_t now, struct connection *connection)
 {
-    server->model->counts[COUNT_REQUESTS]++;
+    const struct server *server = model->state;
+    model->counts[COUNT_REQUESTS]++;
     connection->state = STATE_SERVING;
-    connection->idle_due = now + connection->idle_ticks;
-    connection->timer_due = now + server->request_timeout_ticks;
     connection->event_at =
-        now + whole_ticks(random_lognormal(&server->model->random, server->reply_median_ticks,
-                                           server->reply_sigma));
-    record(server, now, connection, KIND_IDLE, TRACE_START, connection->idle_ticks);
-    record(server, now, connection, KIND_REQUEST, TRACE_START, server->request_timeout_ticks);
+        now + draw_duration(model, server->reply_median_ticks, server->reply_sigma);
+    gen_timer_start(model, now, &connection->timers[KIND_IDLE], connection->idle_ticks);
+    gen_timer_start(model, now, &connection->timers[KIND_REQUEST], server->request_timeout_ticks);
 }
 
 /* Send the reply, for the first time or again. An earlier ACK on its way still counts if it arrives
  * first. */
-static void transmit(struct server *server, uint32_t now, struct connection *connection)
+static void transmit(struct gen_model *model, uint64_t now, struct connection *connection)
 {
-    server->model->counts[COUNT_TRANSMISSIONS]++;
-    uint32_t timeout = rto(server, connection->backoff);
-    connection->timer_due = now + timeout;
-    if (random_unit(&server->model->random) < server->loss) {
-        server->model->counts[COUNT_LOSSES]++;
+    const struct server *server = model->state;
+    model->counts[COUNT_TRANSMISSIONS]++;
+    if (gen_chance(model, server->loss)) {
+        model->counts[COUNT_LOSSES]++;
     } else {
-        uint32_t ack_at =
-            now + whole_ticks(random_lognormal(&server->model->random, server->rtt_median_ticks,
-                                               server->rtt_sigma));
+        uint64_t ack_at = now + draw_duration(model, server->rtt_median_ticks, server->rtt_sigma);
         if (ack_at < connection->event_at) {
             connection->event_at = ack_at;
         }
     }
-    record(server, now, connection, KIND_RETRANSMISSION, TRACE_START, timeout);
+    gen_timer_start(model, now, &connection->timers[KIND_RETRANSMISSION],
+                    rto(server, connection->backoff));
 }
 
 /* Plan the next request; smooth: after a time with that mean. */
-static void plan(struct server *server, uint32_t now, struct connection *connection,
+static void plan(struct gen_model *model, uint64_t now, struct connection *connection,
                  double mean_ticks)
 {
-    if (server->traffic.smooth) {
-        connection->event_at =
-            now + whole_ticks(random_exponential(&server->model->random, mean_ticks));
-        return;
-    }
-    const struct connection *connections = server->model->records;
-    struct gen_activity activity = {.burst_at = connection->burst_at, .left = connection->left};
-    uint64_t tick = gen_next_request(server->model, &server->traffic, &activity, now,
-                                     (uint32_t)(connection - connections));
-    connection->event_at = tick < BEYOND ? (uint32_t)tick : BEYOND;
-    connection->burst_at = activity.burst_at < BEYOND ? (uint32_t)activity.burst_at : BEYOND;
-    connection->left = (uint16_t)activity.left;
+    const struct server *server = model->state;
+    const struct connection *connections = model->records;
+    connection->event_at = gen_plan(model, &server->traffic, &connection->activity, now,
+                                    (uint32_t)(connection - connections), mean_ticks);
 }
 
 /* Close a connection and stop its timers. The next request is already planned if one was awaited,
  * and does not depend on the connection. */
-static void close_connection(struct server *server, uint32_t now, struct connection *connection)
+static void close_connection(struct gen_model *model, uint64_t now, struct connection *connection)
 {
+    const struct server *server = model->state;
     bool planned = connection->state == STATE_THINKING && !server->traffic.smooth;
-    if (connection->idle_due > now) {
-        record(server, now, connection, KIND_IDLE, TRACE_STOP, 0);
-    }
-    if (connection->state != STATE_THINKING && connection->timer_due > now) {
-        record(server, now, connection,
-               connection->state == STATE_SERVING ? KIND_REQUEST : KIND_RETRANSMISSION, TRACE_STOP,
-               0);
+    for (unsigned kind = 0; kind < KINDS; kind++) {
+        gen_timer_stop(model, now, &connection->timers[kind]);
     }
     connection->state = STATE_CLOSED;
-    connection->expired = false;
     if (!planned) {
-        plan(server, now, connection, server->pause_ticks);
+        plan(model, now, connection, server->pause_ticks);
     }
 }
 
 /* Expire the timers that are due now. */
-static void expire(struct server *server, uint32_t now, struct connection *connection)
+static void expire(struct gen_model *model, uint64_t now, struct connection *connection)
 {
+    const struct server *server = model->state;
     bool alive = true;
     bool again = false;
-    if (connection->state == STATE_SERVING && connection->timer_due == now) {
-        server->model->counts[COUNT_REQUEST_EXPIRIES]++;
-        gen_caused_by(server->model, connection->first_id + KIND_REQUEST);
+    if (gen_timer_expires(model, &connection->timers[KIND_REQUEST], now)) {
+        model->counts[COUNT_REQUEST_EXPIRIES]++;
         alive = false;
     }
-    if (connection->state == STATE_UNACKNOWLEDGED && connection->timer_due == now) {
-        server->model->counts[COUNT_RETRANSMISSION_EXPIRIES]++;
-        gen_caused_by(server->model, connection->first_id + KIND_RETRANSMISSION);
+    if (gen_timer_expires(model, &connection->timers[KIND_RETRANSMISSION], now)) {
+        model->counts[COUNT_RETRANSMISSION_EXPIRIES]++;
         again = connection->backoff < server->retries;
-        server->model->counts[COUNT_GIVEN_UP] += !again;
+        model->counts[COUNT_GIVEN_UP] += !again;
         alive = again;
     }
-    if (connection->idle_due == now) {
-        server->model->counts[COUNT_IDLE_EXPIRIES]++;
-        gen_caused_by(server->model, connection->first_id + KIND_IDLE);
+    if (gen_timer_expires(model, &connection->timers[KIND_IDLE], now)) {
+        model->counts[COUNT_IDLE_EXPIRIES]++;
         alive = false;
     }
     if (!alive) {
-        close_connection(server, now, connection);
-        connection->expired = server->model->recording;
+        close_connection(model, now, connection);
     } else if (again) {
         connection->backoff++;
-        transmit(server, now, connection);
+        transmit(model, now, connection);
     }
 }
 
 /* Handle the external event of this tick. */
-static void happen(struct server *server, uint32_t now, struct connection *connection)
+static void happen(struct gen_model *model, uint64_t now, struct connection *connection)
 {
+    const struct server *server = model->state;
     switch ((enum state)connection->state) {
     case STATE_CLOSED:
-        server->model->counts[COUNT_CONNECTS]++;
-        if (connection->expired) {
-            connection->first_id = gen_new_ids(server->model);
-        }
-        request(server, now, connection);
+        model->counts[COUNT_CONNECTS]++;
+        gen_timers_renew(model, connection->timers);
+        request(model, now, connection);
         break;
     case STATE_THINKING:
-        request(server, now, connection);
+        request(model, now, connection);
         break;
     case STATE_SERVING:
-        server->model->counts[COUNT_REPLIES]++;
-        record(server, now, connection, KIND_REQUEST, TRACE_STOP, 0);
+        model->counts[COUNT_REPLIES]++;
+        gen_timer_stop(model, now, &connection->timers[KIND_REQUEST]);
         connection->state = STATE_UNACKNOWLEDGED;
         connection->backoff = 0;
-        connection->event_at = NEVER;
-        transmit(server, now, connection);
+        connection->event_at = GEN_NEVER;
+        transmit(model, now, connection);
         break;
     case STATE_UNACKNOWLEDGED:
-        server->model->counts[COUNT_ACKS]++;
-        record(server, now, connection, KIND_RETRANSMISSION, TRACE_STOP, 0);
+        model->counts[COUNT_ACKS]++;
+        gen_timer_stop(model, now, &connection->timers[KIND_RETRANSMISSION]);
         if (server->sessions.close > 0 &&
-            gen_session_ends(server->model, &server->sessions, &connection->session)) {
-            server->model->counts[COUNT_CLOSES]++;
-            connection->timer_due = now; /* stopped already */
-            close_connection(server, now, connection);
+            gen_session_ends(model, &server->sessions, &connection->session)) {
+            model->counts[COUNT_CLOSES]++;
+            close_connection(model, now, connection);
             break;
         }
         connection->state = STATE_THINKING;
-        plan(server, now, connection, server->think_ticks);
+        plan(model, now, connection, server->think_ticks);
         break;
     }
 }
 
 /* Apply a deploy or storm. */
-static void apply_herd(struct server *server, uint32_t now, struct connection *connection,
-                       enum gen_herd herd)
+static void apply_herd(struct gen_model *model, uint64_t now, struct connection *connection,
+                       uint32_t number)
 {
+    const struct server *server = model->state;
+    enum gen_herd herd = gen_herd_at(&server->herds, now, number);
     if (herd == GEN_HERD_NONE || connection->state == STATE_CLOSED) {
         return;
     }
-    gen_from_outside(server->model);
-    close_connection(server, now, connection);
-    uint64_t back = gen_herd_return(server->model, &server->herds, herd, now, COUNT_DEPLOYED);
-    connection->event_at = back < BEYOND ? (uint32_t)back : BEYOND;
+    gen_from_outside(model);
+    close_connection(model, now, connection);
+    connection->event_at = gen_herd_return(model, &server->herds, herd, now, COUNT_DEPLOYED);
 }
 
-static void visit(struct gen_model *model, uint64_t tick, uint32_t number)
+static void visit(struct gen_model *model, uint64_t now, uint32_t number)
 {
-    struct server *server = model->state;
+    const struct server *server = model->state;
     struct connection *connection = &((struct connection *)model->records)[number];
-    uint32_t now = (uint32_t)tick;
-    if (connection->state != STATE_CLOSED) {
-        expire(server, now, connection);
-    }
-    apply_herd(server, now, connection, gen_herd_at(&server->herds, now, number));
+    expire(model, now, connection);
+    apply_herd(model, now, connection, number);
     if (connection->event_at == now) {
-        uint64_t arrival = gen_arrival(&server->herds, now, number);
-        connection->event_at = arrival < BEYOND ? (uint32_t)arrival : BEYOND;
+        connection->event_at = gen_arrival(&server->herds, now, number);
     }
     if (connection->event_at == now) {
         gen_from_outside(model);
-        happen(server, now, connection);
+        happen(model, now, connection);
     }
-    uint32_t next = connection->event_at;
-    if (connection->state != STATE_CLOSED) {
-        next = connection->idle_due < next ? connection->idle_due : next;
-        if (connection->state != STATE_THINKING) {
-            next = connection->timer_due < next ? connection->timer_due : next;
-        }
-    }
-    gen_file_herded(model, &server->herds, now, next, number);
+    gen_file_herded(model, &server->herds, now,
+                    gen_next(connection->timers, KINDS, connection->event_at), number);
 }
 
 GEN_SIMULATE(simulate, visit)
-
-static void pending(const struct gen_model *model, uint32_t number, struct gen_pending_list *list)
-{
-    const struct server *server = model->state;
-    const struct connection *connection = &((const struct connection *)model->records)[number];
-    if (connection->state != STATE_CLOSED) {
-        gen_pending_add(list, KIND_IDLE, connection->first_id + KIND_IDLE, connection->idle_due,
-                        connection->idle_ticks);
-    }
-    if (connection->state == STATE_SERVING) {
-        gen_pending_add(list, KIND_REQUEST, connection->first_id + KIND_REQUEST,
-                        connection->timer_due, server->request_timeout_ticks);
-    }
-    if (connection->state == STATE_UNACKNOWLEDGED) {
-        gen_pending_add(list, KIND_RETRANSMISSION, connection->first_id + KIND_RETRANSMISSION,
-                        connection->timer_due, rto(server, connection->backoff));
-    }
-}
 
 /* --- the run --------------------------------------------------------------------------------- */
 
@@ -379,14 +310,14 @@ static struct means smooth_means(const struct server *server)
 {
     double in_time;
     double reply = gen_lognormal_cut(server->reply_median_ticks, server->reply_sigma,
-                                     server->request_timeout_ticks, &in_time);
+                                     (double)server->request_timeout_ticks, &in_time);
     double rtt_sigma = server->rtt_sigma;
     double ack = server->rtt_median_ticks * random_exp(rtt_sigma * rtt_sigma / 2) + 0.5;
     double lost = server->loss;
     double ticks = 0; /* until the ACK, or the end of the timeouts */
     double tried = 1; /* probability of this transmission */
     for (uint32_t i = 0; i <= server->retries; i++) {
-        ticks += tried * (1 - lost) * ack + tried * lost * rto(server, i);
+        ticks += tried * (1 - lost) * ack + tried * lost * (double)rto(server, i);
         tried *= lost;
     }
     return (struct means){
@@ -414,87 +345,69 @@ static double request_ticks(const struct server *server, const struct means *mea
     return 1 / per_tick;
 }
 
-/* Read the parameters. */
-static bool set_up(struct server *server)
-{
-    const double *p = server->model->parameters;
-    const double per_second = gen_per_second(server->model);
-    const double per_ms = gen_per_ms(server->model);
-    if (!gen_ordered(server->model, IDLE_MIN_S, IDLE_MAX_S, 1) ||
-        !gen_ordered(server->model, RTO_MS, RTO_MAX_S, 1000)) {
-        return false;
-    }
-    server->ticks_per_second = per_second;
-    server->think_ticks = p[THINK_S] * per_second;
-    server->pause_ticks = p[PAUSE_S] * per_second;
-    server->reply_median_ticks = p[REPLY_MEDIAN_MS] * per_ms;
-    server->reply_sigma = p[REPLY_SIGMA];
-    server->rtt_median_ticks = p[RTT_MEDIAN_MS] * per_ms;
-    server->rtt_sigma = p[RTT_SIGMA];
-    server->loss = p[LOSS];
-    server->request_timeout_ticks = whole_ticks(p[REQUEST_TIMEOUT_S] * per_second);
-    server->rto_ticks = whole_ticks(p[RTO_MS] * per_ms);
-    server->rto_max_ticks = whole_ticks(p[RTO_MAX_S] * per_second);
-    server->retries = (uint32_t)p[RETRIES];
-    server->sessions = gen_sessions_make(p[CLOSE], p[SESSION_SHAPE]);
-    return true;
-}
-
-/* Otherwise all but the requests in progress are in their steady state. */
-static void populate_bursts(struct server *server, uint32_t now, struct connection *connection,
+/* All but the requests in progress are in the steady state of bursts. */
+static void populate_bursts(struct gen_model *model, uint64_t now, struct connection *connection,
                             uint32_t number)
 {
-    struct gen_activity activity;
-    uint64_t age = gen_activity_place(server->model, &server->traffic, &activity, now, number,
+    const struct server *server = model->state;
+    uint64_t age = gen_activity_place(model, &server->traffic, &connection->activity, now, number,
                                       server->traffic.busy_ticks);
-    connection->burst_at = activity.burst_at < BEYOND ? (uint32_t)activity.burst_at : BEYOND;
-    connection->left = (uint16_t)activity.left;
     if (age <= connection->idle_ticks) {
         connection->state = STATE_THINKING;
-        connection->idle_due = now - (uint32_t)age + connection->idle_ticks;
+        gen_timer_place(&connection->timers[KIND_IDLE], now, connection->idle_ticks, age);
     }
-    plan(server, now - 1, connection, 0);
+    plan(model, now - 1, connection, 0);
 }
 
-static void populate(struct server *server, uint32_t now)
+static void populate(struct gen_model *model, uint64_t now)
 {
-    struct gen_model *model = server->model;
-    struct connection *connections = model->records;
+    const struct server *server = model->state;
     const double *p = model->parameters;
-    double idle_min = p[IDLE_MIN_S] * server->ticks_per_second;
-    double idle_spread = p[IDLE_MAX_S] * server->ticks_per_second - idle_min;
+    struct connection *connections = model->records;
+    const struct gen_span idle = {.min_ticks = p[IDLE_MIN_S] * gen_per_second(model),
+                                  .max_ticks = p[IDLE_MAX_S] * gen_per_second(model)};
     for (uint32_t i = 0; i < model->connections; i++) {
         struct connection *connection = &connections[i];
         connection->state = STATE_CLOSED;
-        connection->first_id = model->first_id + i * KINDS;
-        connection->idle_ticks = whole_ticks(idle_min + idle_spread * random_unit(&model->random));
-        uint32_t next;
+        connection->idle_ticks = gen_span_draw(model, &idle);
         if (server->traffic.smooth) {
             /* All are closed, and connect within a think time. From then on the odds of being open
              * settle as fast as the pauses pass, once idle timers can expire. */
-            connection->event_at = (uint32_t)(server->think_ticks * random_unit(&model->random));
-            next = connection->event_at;
+            connection->event_at = (uint64_t)(server->think_ticks * random_unit(&model->random));
         } else {
-            populate_bursts(server, now, connection, i);
-            next =
-                connection->state == STATE_THINKING && connection->idle_due < connection->event_at
-                    ? connection->idle_due
-                    : connection->event_at;
+            populate_bursts(model, now, connection, i);
         }
         connection->session = gen_session_place(model, &server->sessions);
-        gen_file_herded(model, &server->herds, now, next, i);
+        gen_file_herded(model, &server->herds, now,
+                        gen_next(connection->timers, KINDS, connection->event_at), i);
     }
 }
 
 static bool create(struct gen_model *model)
 {
     const double *p = model->parameters;
+    const double per_second = gen_per_second(model);
+    const double per_ms = gen_per_ms(model);
+    const uint64_t idle_max_ticks = gen_whole_ticks(p[IDLE_MAX_S] * per_second);
     struct server *server = model->state;
-    server->model = model;
-    if (!set_up(server)) {
+    if (!gen_ordered(model, IDLE_MIN_S, IDLE_MAX_S, 1) ||
+        !gen_ordered(model, RTO_MS, RTO_MAX_S, 1000)) {
         return false;
     }
-    const double per_second = server->ticks_per_second;
+    *server = (struct server){
+        .think_ticks = p[THINK_S] * per_second,
+        .pause_ticks = p[PAUSE_S] * per_second,
+        .reply_median_ticks = p[REPLY_MEDIAN_MS] * per_ms,
+        .reply_sigma = p[REPLY_SIGMA],
+        .rtt_median_ticks = p[RTT_MEDIAN_MS] * per_ms,
+        .rtt_sigma = p[RTT_SIGMA],
+        .loss = p[LOSS],
+        .request_timeout_ticks = gen_whole_ticks(p[REQUEST_TIMEOUT_S] * per_second),
+        .rto_ticks = gen_whole_ticks(p[RTO_MS] * per_ms),
+        .rto_max_ticks = gen_whole_ticks(p[RTO_MAX_S] * per_second),
+        .retries = (uint32_t)p[RETRIES],
+        .sessions = gen_sessions_make(p[CLOSE], p[SESSION_SHAPE]),
+    };
     const struct means means = smooth_means(server);
     const struct gen_smooth smooth = {
         .mean_ticks = request_ticks(server, &means, p[IDLE_MIN_S] * per_second,
@@ -504,26 +417,18 @@ static bool create(struct gen_model *model)
     };
     gen_traffic_read(model, ACTIVITY, &smooth, &server->traffic);
     /* Bursts: idle timers may have been started before the first simulated tick. */
-    uint32_t begin = server->traffic.smooth ? 0 : whole_ticks(p[IDLE_MAX_S] * per_second);
+    const uint64_t begin = server->traffic.smooth ? 0 : idle_max_ticks;
     double warmup = server->traffic.smooth
                         ? (p[THINK_S] + p[IDLE_MAX_S] + 3 * p[PAUSE_S]) * per_second
-                        : 5 * means.busy_ticks + server->request_timeout_ticks;
-    double longest = p[REQUEST_TIMEOUT_S] > p[RTO_MAX_S] ? p[REQUEST_TIMEOUT_S] : p[RTO_MAX_S];
-    longest = longest > p[IDLE_MAX_S] ? longest : p[IDLE_MAX_S];
-    if (begin + warmup + (model->seconds + longest) * per_second >= TICKS_MAX) {
-        return error_set(model->error,
-                         "server: warm-up and recording together are beyond %" PRIu32
-                         " ticks; choose fewer seconds or a longer tick_us",
-                         TICKS_MAX);
-    }
-    model->warmup_end = begin + whole_ticks(warmup);
-    uint32_t reach = whole_ticks(p[IDLE_MAX_S] * per_second);
-    reach = reach > server->rto_max_ticks ? reach : server->rto_max_ticks;
+                        : 5 * means.busy_ticks + (double)server->request_timeout_ticks;
+    model->warmup_end = begin + gen_whole_ticks(warmup);
     if (!gen_herds_read(model, HERDS, GEN_HERD_ROWS, &server->herds)) {
         return false;
     }
-    gen_model_begin(model, sizeof(struct connection), begin, reach);
-    populate(server, begin);
+    gen_model_begin(
+        model, sizeof(struct connection), begin,
+        idle_max_ticks > server->rto_max_ticks ? idle_max_ticks : server->rto_max_ticks);
+    populate(model, begin);
     return true;
 }
 
@@ -539,5 +444,4 @@ const struct gen_workload gen_server = {
     .state_bytes = sizeof(struct server),
     .create = create,
     .simulate = simulate,
-    .pending = pending,
 };
