@@ -172,6 +172,25 @@ static size_t number_of(const struct generator *generator, size_t part)
     return numbers != NULL ? numbers[part] : part;
 }
 
+/* Simulate the ticks before `end`, from the last one on: visit the connections filed there. */
+static bool simulate(struct gen_model *model, uint64_t end)
+{
+    for (uint64_t now = model->ring.now; now < end; now++) {
+        const uint32_t *numbers;
+        size_t count;
+        gen_ring_take(&model->ring, &numbers, &count);
+        for (size_t i = 0; i < count; i++) {
+            gen_from_outside(model);
+            model->workload->visit(model, now, numbers[i]);
+        }
+        if (model->failed) {
+            return false;
+        }
+        progress_update(model->progress, now + model->progress_offset);
+    }
+    return true;
+}
+
 /* Make a part's model, and bring it into its steady state. */
 static bool warm_up(struct generator *generator, size_t i, uint64_t recorded_ticks)
 {
@@ -213,7 +232,7 @@ static bool warm_up(struct generator *generator, size_t i, uint64_t recorded_tic
     progress_begin(&generator->progress, part->workload->name, "ticks",
                    generator->progress_done + ticks + recorded_ticks);
     generator->progress_done += ticks;
-    return part->workload->simulate(model, model->warmup_end);
+    return simulate(model, model->warmup_end);
 }
 
 static uint64_t common_divisor(uint64_t a, uint64_t b)
@@ -328,7 +347,7 @@ static bool record_parts(struct generator *generator, uint64_t ticks)
     for (uint64_t done = 0; good && done < ticks; done += step) {
         for (size_t i = 0; good && i < parts; i++) {
             struct gen_model *model = &generator->parts[i].model;
-            good = model->workload->simulate(model, model->warmup_end + done + step);
+            good = simulate(model, model->warmup_end + done + step);
         }
     }
     generator->end_tick = generator->warmup_end_tick + ticks;

@@ -64,8 +64,8 @@ struct gen_workload {
      * names. */
     bool (*create)(struct gen_model *model);
 
-    /* Simulate the ticks before `end`, from the last one on. */
-    bool (*simulate)(struct gen_model *model, uint64_t end);
+    /* Visit a connection at the tick at which it was filed, and file it again. */
+    void (*visit)(struct gen_model *model, uint64_t now, uint32_t number);
 
     /* List a connection's pending timers. NULL: the records begin with its timers. */
     void (*pending)(const struct gen_model *model, uint32_t number, struct gen_pending_list *list);

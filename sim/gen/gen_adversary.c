@@ -146,8 +146,6 @@ static void visit(struct gen_model *model, uint64_t now, uint32_t number)
     gen_file(model, gen_next(target->timers, KINDS, target->event_at), number);
 }
 
-GEN_SIMULATE(simulate, visit)
-
 /* The model begins three spans before the recording, which thus begins with the first due ticks of
  * a round. Streams without rounds are in their steady state from the beginning. */
 static void populate(struct gen_model *model, uint64_t begin)
@@ -232,5 +230,5 @@ const struct gen_workload gen_adversary = {
     .counts = adversary_counts,
     .state_bytes = sizeof(struct adversary),
     .create = create,
-    .simulate = simulate,
+    .visit = visit,
 };

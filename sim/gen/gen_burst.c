@@ -78,8 +78,6 @@ static void visit(struct gen_model *model, uint64_t now, uint32_t number)
     gen_file(model, gen_next(connection->timers, KINDS, connection->event_at), number);
 }
 
-GEN_SIMULATE(simulate, visit)
-
 static bool create(struct gen_model *model)
 {
     const double *p = model->parameters;
@@ -119,5 +117,5 @@ const struct gen_workload gen_burst = {
     .counts = burst_counts,
     .state_bytes = sizeof(struct burst),
     .create = create,
-    .simulate = simulate,
+    .visit = visit,
 };

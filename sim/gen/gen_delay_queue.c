@@ -121,8 +121,6 @@ static void visit(struct gen_model *model, uint64_t now, uint32_t number)
     gen_file(model, gen_next(slot->timers, KINDS, slot->event_at), number);
 }
 
-GEN_SIMULATE(simulate, visit)
-
 static void populate_campaign(struct gen_model *model, uint64_t now, struct slot *slot)
 {
     const struct delay_queue *queue = model->state;
@@ -209,5 +207,5 @@ const struct gen_workload gen_delay_queue = {
     .counts = delay_queue_counts,
     .state_bytes = sizeof(struct delay_queue),
     .create = create,
-    .simulate = simulate,
+    .visit = visit,
 };

@@ -93,8 +93,6 @@ static void visit(struct gen_model *model, uint64_t now, uint32_t number)
                     gen_next(connection->timers, KINDS, connection->event_at), number);
 }
 
-GEN_SIMULATE(simulate, visit)
-
 static bool create(struct gen_model *model)
 {
     const double *p = model->parameters;
@@ -137,5 +135,5 @@ const struct gen_workload gen_heartbeat = {
     .counts = heartbeat_counts,
     .state_bytes = sizeof(struct heartbeat),
     .create = create,
-    .simulate = simulate,
+    .visit = visit,
 };

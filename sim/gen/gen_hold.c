@@ -240,15 +240,18 @@ static void up_down_visit(struct gen_model *model, uint64_t now, uint32_t number
     gen_file(model, timer->due, number);
 }
 
-static bool hold_simulate(struct gen_model *model, uint64_t end)
+static void hold_visit(struct gen_model *model, uint64_t now, uint32_t number)
 {
     switch ((int)model->parameters[MODEL]) {
     case MODEL_MARKOV:
-        return gen_simulate(model, end, markov_visit);
+        markov_visit(model, now, number);
+        break;
     case MODEL_UP_DOWN:
-        return gen_simulate(model, end, up_down_visit);
+        up_down_visit(model, now, number);
+        break;
     default:
-        return gen_simulate(model, end, classic_visit);
+        classic_visit(model, now, number);
+        break;
     }
 }
 
@@ -298,7 +301,7 @@ const struct gen_workload gen_hold = {
     .counts = hold_counts,
     .state_bytes = sizeof(struct hold),
     .create = hold_create,
-    .simulate = hold_simulate,
+    .visit = hold_visit,
 };
 
 /* --- phold ----------------------------------------------------------------------------------- */
@@ -325,8 +328,6 @@ static void phold_visit(struct gen_model *model, uint64_t now, uint32_t number)
          state->lookahead +
              (1 - state->lookahead) * increments_draw(&state->increments, &model->random));
 }
-
-GEN_SIMULATE(phold_simulate, phold_visit)
 
 /* Draw an increment that includes a random moment: with the lookahead's share of the mean the
  * moment is in the lookahead, and the draw has no bias. */
@@ -368,5 +369,5 @@ const struct gen_workload gen_phold = {
     .counts = phold_counts,
     .state_bytes = sizeof(struct hold),
     .create = phold_create,
-    .simulate = phold_simulate,
+    .visit = phold_visit,
 };

@@ -121,8 +121,6 @@ static void visit(struct gen_model *model, uint64_t now, uint32_t number)
                     gen_next(connection->timers, KINDS, connection->event_at), number);
 }
 
-GEN_SIMULATE(simulate, visit)
-
 /* The smooth steady state of a connection with a given timeout. */
 struct steady {
     double packet;     /* probability that a packet comes in time */
@@ -225,5 +223,5 @@ const struct gen_workload gen_idle = {
     .counts = idle_counts,
     .state_bytes = sizeof(struct idle),
     .create = create,
-    .simulate = simulate,
+    .visit = visit,
 };

@@ -215,34 +215,6 @@ static inline void gen_record(struct gen_model *model, uint64_t now, uint32_t id
     }
 }
 
-/* Simulate the ticks before `end`: visit the filed connections. To be inlined with `visit`. */
-static inline __attribute__((always_inline)) bool
-gen_simulate(struct gen_model *model, uint64_t end,
-             void (*visit)(struct gen_model *model, uint64_t now, uint32_t number))
-{
-    for (uint64_t now = model->ring.now; now < end; now++) {
-        const uint32_t *numbers;
-        size_t count;
-        gen_ring_take(&model->ring, &numbers, &count);
-        for (size_t i = 0; i < count; i++) {
-            gen_from_outside(model);
-            visit(model, now, numbers[i]);
-        }
-        if (model->failed) {
-            return false;
-        }
-        progress_update(model->progress, now + model->progress_offset);
-    }
-    return true;
-}
-
-/* Define a workload's hook `simulate`. */
-#define GEN_SIMULATE(simulate, visit)                                                              \
-    static bool simulate(struct gen_model *model, uint64_t end)                                    \
-    {                                                                                              \
-        return gen_simulate(model, end, visit);                                                    \
-    }
-
 /* --- the base of a periodic timer's next deadline -------------------------------------------- */
 
 /* The words, in the order of enum trace_basis, and a row of parameters that takes them. */

@@ -283,8 +283,6 @@ static void visit(struct gen_model *model, uint64_t now, uint32_t number)
                     gen_next(connection->timers, KINDS, connection->event_at), number);
 }
 
-GEN_SIMULATE(simulate, visit)
-
 /* Open a connection that waits for a request, after some that came in time with that
  * probability. */
 static void place_open(struct gen_model *model, struct connection *connection, double request)
@@ -415,5 +413,5 @@ const struct gen_workload gen_quic = {
     .counts = quic_counts,
     .state_bytes = sizeof(struct quic),
     .create = create,
-    .simulate = simulate,
+    .visit = visit,
 };

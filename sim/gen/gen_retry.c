@@ -169,8 +169,6 @@ static void visit(struct gen_model *model, uint64_t now, uint32_t number)
     gen_file(model, gen_next(caller->timers, KINDS, caller->event_at), number);
 }
 
-GEN_SIMULATE(simulate, visit)
-
 /* Return the time until most callers have seen their first ladder of backoffs. */
 static double warmup_ticks(const struct retry *retry)
 {
@@ -255,5 +253,5 @@ const struct gen_workload gen_retry = {
     .counts = retry_counts,
     .state_bytes = sizeof(struct retry),
     .create = create,
-    .simulate = simulate,
+    .visit = visit,
 };

@@ -129,8 +129,6 @@ static void visit(struct gen_model *model, uint64_t now, uint32_t number)
                     number);
 }
 
-GEN_SIMULATE(simulate, visit)
-
 /* Return the mean time that a caller waits for the reply or the timeout. */
 static double wait_ticks(const struct rpc *rpc)
 {
@@ -229,5 +227,5 @@ const struct gen_workload gen_rpc = {
     .counts = rpc_counts,
     .state_bytes = sizeof(struct rpc),
     .create = create,
-    .simulate = simulate,
+    .visit = visit,
 };

@@ -295,8 +295,6 @@ static void visit(struct gen_model *model, uint64_t now, uint32_t number)
                     gen_next(connection->timers, KINDS, connection->event_at), number);
 }
 
-GEN_SIMULATE(simulate, visit)
-
 /* --- the run --------------------------------------------------------------------------------- */
 
 /* Mean values of smooth traffic. */
@@ -443,5 +441,5 @@ const struct gen_workload gen_server = {
     .counts = server_counts,
     .state_bytes = sizeof(struct server),
     .create = create,
-    .simulate = simulate,
+    .visit = visit,
 };

@@ -306,6 +306,6 @@ const struct gen_workload gen_tcp = {
     .counts = tcp_counts,
     .state_bytes = sizeof(struct tcp),
     .create = create,
-    .simulate = tcp_simulate,
+    .visit = tcp_visit_connection,
     .pending = tcp_list_pending,
 };

@@ -564,7 +564,7 @@ void tcp_file_next(const struct tcp_visit *visit)
     }
 }
 
-static void visit_connection(struct gen_model *model, uint64_t now, uint32_t number)
+void tcp_visit_connection(struct gen_model *model, uint64_t now, uint32_t number)
 {
     const struct tcp_visit visit = tcp_visit_of(model, now, number);
     for (uint32_t i = 0; i < visit.tcp->ends; i++) {
@@ -576,11 +576,6 @@ static void visit_connection(struct gen_model *model, uint64_t now, uint32_t num
         happen(&visit);
     }
     tcp_file_next(&visit);
-}
-
-bool tcp_simulate(struct gen_model *model, uint64_t end)
-{
-    return gen_simulate(model, end, visit_connection);
 }
 
 void tcp_list_pending(const struct gen_model *model, uint32_t number, struct gen_pending_list *list)
