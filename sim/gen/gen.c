@@ -205,6 +205,7 @@ static bool warm_up(struct generator *generator, size_t i, uint64_t recorded_tic
         .error = generator->error,
         .writer = generator->writer,
         .progress = &generator->progress,
+        .ends = 1,
         .first_id = generator->ids,
         .ids = &generator->ids,
         .names = generator->request->names,
@@ -219,8 +220,9 @@ static bool warm_up(struct generator *generator, size_t i, uint64_t recorded_tic
     if (!part->workload->create(model)) {
         return false;
     }
-    uint64_t timers = model->timer_number > 0 ? model->timer_number
-                                              : (uint64_t)part->connections * model->kind_count;
+    uint64_t timers = model->timer_number > 0
+                          ? model->timer_number
+                          : (uint64_t)model->connections * model->ends * model->kind_count;
     if (timers > UINT32_MAX) {
         return gen_too_many_timers(model);
     }
@@ -281,53 +283,92 @@ static bool align_warmup(struct generator *generator, uint64_t longest_age)
     return true;
 }
 
-static bool record_warmup(struct generator *generator)
+/* A timer pending at the end of the warm-up. */
+struct pending {
+    uint64_t started; /* after that end, modulo 2^64: all have the same sign */
+    size_t order;     /* among those started at one tick */
+    uint64_t delay_ticks;
+    uint32_t id;
+    uint32_t slack_ticks;
+};
+
+struct pending_list {
+    struct pending *pending;
+    size_t count;
+    size_t room;
+};
+
+static void add_pending(struct pending_list *list, struct gen_model *model,
+                        const struct gen_timer *timer)
 {
-    size_t parts = generator->request->part_count;
-    struct gen_pending_list list = {0};
-    for (size_t i = 0; i < parts; i++) {
-        gen_pending_collect(&generator->parts[i].model, &list);
-    }
-    struct gen_pending *pending = memory_new(list.count + 1, sizeof *pending);
-    struct gen_pending *spare = memory_new(list.count + 1, sizeof *spare);
-    bool good = true;
-    /* In ticks before the end of the warm-up, modulo 2^64: all have the same sign. */
-    list = (struct gen_pending_list){.pending = pending};
-    for (size_t i = 0; i < parts; i++) {
-        struct gen_model *model = &generator->parts[i].model;
-        list.trace_offset = 0 - model->warmup_end;
-        size_t first = list.count;
-        gen_pending_collect(model, &list);
-        for (size_t k = first; k < list.count; k++) {
-            pending[k].id = gen_id(model, pending[k].id);
-            pending[k].slack_ticks = gen_slack(model, pending[k].delay_ticks);
-        }
-        good = good && !model->failed;
-    }
-    gen_pending_sort(pending, spare, list.count);
-    good = good && align_warmup(generator, list.count > 0 ? 0 - pending[0].started : 0);
-    for (size_t i = 0; good && i < list.count; i++) {
-        good = trace_writer_add_reaction(
-            generator->writer, pending[i].started + generator->warmup_end_tick, pending[i].id,
-            TRACE_START, pending[i].delay_ticks,
-            (struct trace_cause){.slack_ticks = pending[i].slack_ticks}, generator->error);
-    }
-    free(pending);
-    free(spare);
-    return good;
+    MEMORY_REACH(list->pending, list->room, list->count);
+    list->pending[list->count] =
+        (struct pending){.started = timer->due - timer->delay_ticks - model->warmup_end,
+                         .order = list->count,
+                         .delay_ticks = timer->delay_ticks,
+                         .id = gen_id(model, timer->id),
+                         .slack_ticks = gen_slack(model, timer->delay_ticks)};
+    list->count++;
 }
 
-static void count_pending(struct generator *generator, size_t i, const char *when)
+/* Count a part's pending timers, and add them to the list unless that is NULL. */
+static void take_pending(struct generator *generator, size_t i, const char *when,
+                         struct pending_list *list)
 {
-    const struct gen_model *model = &generator->parts[i].model;
-    struct gen_pending_list list = {0};
-    gen_pending_collect(model, &list);
+    struct gen_model *model = &generator->parts[i].model;
+    uint64_t counts[GEN_COUNTS_MAX] = {0};
+    for (uint32_t number = 0; number < model->connections; number++) {
+        for (uint32_t at = 0; at < model->ends * model->kind_count; at++) {
+            const uint32_t kind = at % model->kind_count;
+            const struct gen_timer *timer =
+                &gen_timers_of(model, number, at / model->kind_count)[kind];
+            if (timer->delay_ticks > 0) {
+                counts[kind]++;
+                if (list != NULL) {
+                    add_pending(list, model, timer);
+                }
+            }
+        }
+    }
     json_t *by_kind = json_object();
-    for (uint32_t k = 0; k < model->kind_count; k++) {
-        (void)json_object_set_new(by_kind, model->workload->kinds[k],
-                                  json_integer((json_int_t)list.by_kind[k]));
+    for (uint32_t kind = 0; kind < model->kind_count; kind++) {
+        (void)json_object_set_new(by_kind, model->workload->kinds[kind],
+                                  json_integer((json_int_t)counts[kind]));
     }
     (void)json_object_set_new(generator->parts[i].counts, when, by_kind);
+}
+
+static int by_start(const void *a, const void *b)
+{
+    const struct pending *left = a;
+    const struct pending *right = b;
+    if (left->started != right->started) {
+        return left->started < right->started ? -1 : 1;
+    }
+    return left->order < right->order ? -1 : 1;
+}
+
+static bool record_warmup(struct generator *generator)
+{
+    struct pending_list list = {0};
+    bool good = true;
+    for (size_t i = 0; i < generator->request->part_count; i++) {
+        take_pending(generator, i, "pending_at_warmup_end", &list);
+        good = good && !generator->parts[i].model.failed;
+    }
+    if (list.count > 0) {
+        qsort(list.pending, list.count, sizeof *list.pending, by_start);
+    }
+    good = good && align_warmup(generator, list.count > 0 ? 0 - list.pending[0].started : 0);
+    for (size_t i = 0; good && i < list.count; i++) {
+        const struct pending *pending = &list.pending[i];
+        good = trace_writer_add_reaction(
+            generator->writer, pending->started + generator->warmup_end_tick, pending->id,
+            TRACE_START, pending->delay_ticks,
+            (struct trace_cause){.slack_ticks = pending->slack_ticks}, generator->error);
+    }
+    free(list.pending);
+    return good;
 }
 
 /* Record all parts, merged in the order of ticks; within a tick in the order of the parts. */
@@ -336,7 +377,6 @@ static bool record_parts(struct generator *generator, uint64_t ticks)
     size_t parts = generator->request->part_count;
     for (size_t i = 0; i < parts; i++) {
         struct gen_model *model = &generator->parts[i].model;
-        count_pending(generator, i, "pending_at_warmup_end");
         model->recording = true;
         model->trace_offset = generator->warmup_end_tick - model->warmup_end;
         model->progress_offset = generator->progress_done - model->warmup_end;
@@ -353,7 +393,7 @@ static bool record_parts(struct generator *generator, uint64_t ticks)
     generator->end_tick = generator->warmup_end_tick + ticks;
     for (size_t i = 0; i < parts; i++) {
         const struct gen_model *model = &generator->parts[i].model;
-        count_pending(generator, i, "pending_at_end");
+        take_pending(generator, i, "pending_at_end", NULL);
         for (size_t k = 0; model->workload->counts[k] != NULL; k++) {
             (void)json_object_set_new(generator->parts[i].counts, model->workload->counts[k],
                                       json_integer((json_int_t)model->counts[k]));

@@ -42,7 +42,6 @@
         GEN_REAL(GEN_TICK_US, "tick_us", default_us, 1, 1e6, "length of a tick", source)
 
 struct gen_model;
-struct gen_pending_list;
 
 struct gen_workload {
     const char *name;
@@ -66,9 +65,6 @@ struct gen_workload {
 
     /* Visit a connection at the tick at which it was filed, and file it again. */
     void (*visit)(struct gen_model *model, uint64_t now, uint32_t number);
-
-    /* List a connection's pending timers. NULL: the records begin with its timers. */
-    void (*pending)(const struct gen_model *model, uint32_t number, struct gen_pending_list *list);
 };
 
 extern const struct gen_workload gen_server;

@@ -262,7 +262,6 @@ static bool make_room(struct gen_model *model)
         return gen_too_many_timers(model);
     }
     model->connections *= HOLD_ROOM;
-    model->timer_number = model->connections;
     return true;
 }
 

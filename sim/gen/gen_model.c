@@ -2,7 +2,6 @@
 
 #include "memory.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 const struct tl_choice gen_rearm_words[] = {
@@ -31,14 +30,13 @@ void gen_model_begin(struct gen_model *model, size_t record_bytes, uint64_t now,
     model->record_bytes = record_bytes;
     model->records = memory_new(model->connections, record_bytes);
     gen_ring_create(&model->ring, now, reach_ticks);
-    char *record = model->records;
-    uint32_t id = model->first_id;
-    for (uint32_t i = 0; model->workload->pending == NULL && i < model->connections; i++) {
-        struct gen_timer *timers = (void *)record;
-        for (unsigned k = 0; k < model->kind_count; k++) {
-            timers[k].id = id++;
+    uint32_t id = model->workload->ids_when_used ? 0 : model->first_id;
+    for (uint32_t i = 0; i < model->connections; i++) {
+        for (uint32_t end = 0; end < model->ends; end++) {
+            for (unsigned k = 0; k < model->kind_count; k++) {
+                gen_timers_of(model, i, end)[k].id = id++;
+            }
         }
-        record += record_bytes;
     }
 }
 
@@ -129,47 +127,4 @@ void gen_place_restarted(struct gen_model *model, struct gen_timer *timer, uint6
     double age = -gap_ticks * random_log(1 - random_unit(&model->random) * within);
     uint64_t age_ticks = gen_whole_ticks(age);
     gen_timer_place(timer, now, delay_ticks, age_ticks < delay_ticks ? age_ticks : delay_ticks);
-}
-
-void gen_pending_collect(const struct gen_model *model, struct gen_pending_list *list)
-{
-    const char *record = model->records;
-    for (uint32_t i = 0; i < model->connections; i++, record += model->record_bytes) {
-        if (model->workload->pending != NULL) {
-            model->workload->pending(model, i, list);
-            continue;
-        }
-        const struct gen_timer *timers = (const void *)record;
-        for (unsigned k = 0; k < model->kind_count; k++) {
-            if (timers[k].delay_ticks > 0) {
-                gen_pending_add(list, k, timers[k].id, timers[k].due, timers[k].delay_ticks);
-            }
-        }
-    }
-}
-
-void gen_pending_sort(struct gen_pending *pending, struct gen_pending *spare, size_t count)
-{
-    uint64_t used = 0; /* bits in which they differ: any one is as good as the first as reference */
-    for (size_t i = 0; i < count; i++) {
-        used |= pending[i].started ^ pending[0].started;
-    }
-    /* Two passes at a time, so that the result is in the original array. */
-    for (unsigned shift = 0; shift < 64 && used >> shift != 0; shift += 16) {
-        for (unsigned half = 0; half < 16; half += 8) {
-            size_t at[257] = {0};
-            for (size_t i = 0; i < count; i++) {
-                at[(pending[i].started >> (shift + half) & 0xff) + 1]++;
-            }
-            for (unsigned i = 0; i < 256; i++) {
-                at[i + 1] += at[i];
-            }
-            for (size_t i = 0; i < count; i++) {
-                spare[at[pending[i].started >> (shift + half) & 0xff]++] = pending[i];
-            }
-            struct gen_pending *other = pending;
-            pending = spare;
-            spare = other;
-        }
-    }
 }

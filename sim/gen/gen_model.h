@@ -58,12 +58,14 @@ struct gen_model {
 
     void *state; /* state_bytes, zeroed; `create` fills it in */
 
-    void *records; /* one for each connection */
+    void *records; /* one for each connection; begins with the timers, an array with one per kind */
     size_t record_bytes;
+    uint32_t ends;    /* with more than 1, it begins with this number of ends, */
+    size_t end_bytes; /* of this size, and each of them with timers */
     uint64_t warmup_end;   /* tick up to which to simulate without recording */
     uint64_t align_ticks;  /* the trace's ticks equal the model's modulo this; 0: no matter */
     struct gen_ring ring;  /* made by gen_model_begin */
-    uint32_t timer_number; /* upper bound of ids; 0: connections times kinds */
+    uint32_t timer_number; /* upper bound of ids; 0: one for each timer in the records */
 
     /* Used by the generator. */
     struct trace_writer *writer;
@@ -153,8 +155,8 @@ bool gen_ordered(struct gen_model *model, unsigned low, unsigned high, double hi
 
 /* --- the ring, the trace --------------------------------------------------------------------- */
 
-/* Allocate the records, zeroed, and the ring, which begins at tick `now` and reaches `reach_ticks`
- * ahead. */
+/* Allocate the records, zeroed except for their timers' ids, and the ring, which begins at tick
+ * `now` and reaches `reach_ticks` ahead. */
 void gen_model_begin(struct gen_model *model, size_t record_bytes, uint64_t now,
                      uint64_t reach_ticks);
 
@@ -232,8 +234,7 @@ static inline enum trace_basis gen_rearm_basis(const struct gen_model *model, un
 
 /* --- timers ---------------------------------------------------------------------------------- */
 
-/* A connection's timer. Records that begin with an array of these, one per kind, need no `pending`
- * hook, and gen_model_begin gives them their ids. */
+/* A connection's timer. */
 struct gen_timer {
     uint64_t due;
     uint64_t delay_ticks; /* 0: not pending */
@@ -291,6 +292,14 @@ static inline bool gen_timer_expires(struct gen_model *model, struct gen_timer *
     return true;
 }
 
+/* Return the timers of an end, from 0, of a connection. */
+static inline struct gen_timer *gen_timers_of(const struct gen_model *model, uint32_t number,
+                                              uint32_t end)
+{
+    char *record = (char *)model->records + number * model->record_bytes;
+    return (void *)(record + end * model->end_bytes);
+}
+
 /* Call before a new connection, call or job begins from outside: if one of a record's timers has
  * fired, all of them get new ids. */
 void gen_timers_renew(struct gen_model *model, struct gen_timer *timers);
@@ -333,40 +342,5 @@ static inline uint64_t gen_next(const struct gen_timer *timers, unsigned count, 
     }
     return event_at;
 }
-
-/* --- pending timers -------------------------------------------------------------------------- */
-
-struct gen_pending {
-    uint64_t started;
-    uint64_t delay_ticks;
-    uint32_t id;
-    uint32_t slack_ticks;
-};
-
-struct gen_pending_list {
-    struct gen_pending *pending; /* NULL: only count */
-    size_t count;
-    uint64_t by_kind[GEN_COUNTS_MAX];
-    uint64_t trace_offset; /* added to `started` */
-};
-
-static inline void gen_pending_add(struct gen_pending_list *list, unsigned kind, uint32_t id,
-                                   uint64_t due, uint64_t delay_ticks)
-{
-    if (list->pending != NULL) {
-        list->pending[list->count] =
-            (struct gen_pending){.started = due - delay_ticks + list->trace_offset,
-                                 .delay_ticks = delay_ticks,
-                                 .id = id};
-    }
-    list->by_kind[kind]++;
-    list->count++;
-}
-
-/* Add all pending timers of a model. */
-void gen_pending_collect(const struct gen_model *model, struct gen_pending_list *list);
-
-/* Sort by `started`, stably; `spare` has the same size. */
-void gen_pending_sort(struct gen_pending *pending, struct gen_pending *spare, size_t count);
 
 #endif

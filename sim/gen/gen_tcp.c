@@ -279,15 +279,10 @@ static bool create(struct gen_model *model)
     double warmup = 3 * ((double)tcp->rto_initial_ticks + tcp->pause_ticks) +
                     10 * (tcp->reply_median_ticks + tcp->rtt_median_ticks);
     model->warmup_end = GEN_EPOCH + gen_whole_ticks(warmup);
+    model->ends = tcp->ends;
+    model->end_bytes = sizeof(struct tcp_end);
     gen_model_begin(model, tcp->ends * sizeof(struct tcp_end) + sizeof(struct tcp_connection),
                     GEN_EPOCH, tcp->time_wait_ticks);
-    model->timer_number = tcp->ends * KINDS * model->connections;
-    for (uint32_t i = 0, place = 0; i < model->connections; i++) {
-        const struct tcp_visit visit = tcp_visit_of(model, GEN_EPOCH, i);
-        for (uint32_t k = 0; k < tcp->ends * KINDS; k++) {
-            visit.ends[k / KINDS].timers[k % KINDS].id = place++;
-        }
-    }
     populate(model, GEN_EPOCH);
     return true;
 }
@@ -307,5 +302,4 @@ const struct gen_workload gen_tcp = {
     .state_bytes = sizeof(struct tcp),
     .create = create,
     .visit = tcp_visit_connection,
-    .pending = tcp_list_pending,
 };

@@ -131,7 +131,5 @@ bool tcp_closes_at_client(const struct tcp_visit *visit);
 void tcp_file_next(const struct tcp_visit *visit);
 
 void tcp_visit_connection(struct gen_model *model, uint64_t now, uint32_t number);
-void tcp_list_pending(const struct gen_model *model, uint32_t number,
-                      struct gen_pending_list *list);
 
 #endif

@@ -577,18 +577,3 @@ void tcp_visit_connection(struct gen_model *model, uint64_t now, uint32_t number
     }
     tcp_file_next(&visit);
 }
-
-void tcp_list_pending(const struct gen_model *model, uint32_t number, struct gen_pending_list *list)
-{
-    const struct tcp *tcp = model->state;
-    const struct tcp_end *ends =
-        (const void *)((const char *)model->records + number * model->record_bytes);
-    for (uint32_t i = 0; i < tcp->ends; i++) {
-        for (unsigned kind = 0; kind < KINDS; kind++) {
-            const struct gen_timer *timer = &ends[i].timers[kind];
-            if (timer->delay_ticks > 0) {
-                gen_pending_add(list, kind, timer->id, timer->due, timer->delay_ticks);
-            }
-        }
-    }
-}
