@@ -176,12 +176,12 @@ static size_t number_of(const struct generator *generator, size_t part)
 static bool simulate(struct gen_model *model, uint64_t end)
 {
     for (uint64_t now = model->ring.now; now < end; now++) {
-        const uint32_t *numbers;
-        size_t count;
-        gen_ring_take(&model->ring, &numbers, &count);
-        for (size_t i = 0; i < count; i++) {
+        uint32_t number;
+        for (uint32_t left = gen_ring_take(&model->ring, &number); left > 0; left--) {
+            const uint32_t next = model->ring.next[number];
             gen_from_outside(model);
-            model->workload->visit(model, now, numbers[i]);
+            model->workload->visit(model, now, number);
+            number = next;
         }
         if (model->failed) {
             return false;

@@ -2,7 +2,16 @@
 
 #include "memory.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+/* Sizes of the ring, in ticks. */
+#define RING_MIN   (UINT64_C(1) << 10)
+#define RING_MAX   (UINT64_C(1) << 20)
+
+/* Numbers of a tick are visited in blocks of this size, the last block first. Another order gives
+ * other traces. */
+#define RING_BLOCK 14u
 
 const struct tl_choice gen_rearm_words[] = {
     {"delay", 0, NULL}, {"rate", 1, NULL}, {"absolute", 2, NULL}, {0}};
@@ -29,7 +38,7 @@ void gen_model_begin(struct gen_model *model, size_t record_bytes, uint64_t now,
 {
     model->record_bytes = record_bytes;
     model->records = memory_new(model->connections, record_bytes);
-    gen_ring_create(&model->ring, now, reach_ticks);
+    gen_ring_create(&model->ring, model->connections, now, reach_ticks);
     uint32_t id = model->workload->ids_when_used ? 0 : model->first_id;
     for (uint32_t i = 0; i < model->connections; i++) {
         for (uint32_t end = 0; end < model->ends; end++) {
@@ -127,4 +136,57 @@ void gen_place_restarted(struct gen_model *model, struct gen_timer *timer, uint6
     double age = -gap_ticks * random_log(1 - random_unit(&model->random) * within);
     uint64_t age_ticks = gen_whole_ticks(age);
     gen_timer_place(timer, now, delay_ticks, age_ticks < delay_ticks ? age_ticks : delay_ticks);
+}
+
+/* --- the ring -------------------------------------------------------------------------------- */
+
+void gen_ring_create(struct gen_ring *ring, uint32_t numbers, uint64_t now, uint64_t reach_ticks)
+{
+    *ring = (struct gen_ring){.now = now, .size = RING_MIN};
+    while (ring->size <= reach_ticks && ring->size < RING_MAX) {
+        ring->size *= 2;
+    }
+    ring->lists = memory_new(ring->size, sizeof *ring->lists);
+    ring->next = memory_new(numbers, sizeof *ring->next);
+}
+
+void gen_ring_destroy(struct gen_ring *ring)
+{
+    free(ring->lists);
+    free(ring->next);
+    free(ring->far);
+    *ring = (struct gen_ring){0};
+}
+
+void gen_ring_add(struct gen_ring *ring, uint64_t tick, uint32_t number)
+{
+    if (tick - ring->now >= ring->size) {
+        MEMORY_REACH(ring->far, ring->far_room, ring->far_count);
+        ring->far[ring->far_count++] = (struct gen_ring_far){.tick = tick, .number = number};
+        return;
+    }
+    struct gen_ring_list *list = &ring->lists[tick & (ring->size - 1)];
+    uint32_t *link = list->count % RING_BLOCK == 0 ? &list->first : &ring->next[list->last];
+    ring->next[number] = *link;
+    *link = number;
+    list->last = number;
+    list->count++;
+}
+
+uint32_t gen_ring_take(struct gen_ring *ring, uint32_t *first)
+{
+    if (ring->now % (ring->size / 2) == 0) {
+        /* Add again: those that are still beyond its reach are kept. */
+        const size_t count = ring->far_count;
+        ring->far_count = 0;
+        for (size_t i = 0; i < count; i++) {
+            gen_ring_add(ring, ring->far[i].tick, ring->far[i].number);
+        }
+    }
+    struct gen_ring_list *list = &ring->lists[ring->now & (ring->size - 1)];
+    const uint32_t count = list->count;
+    *first = list->first;
+    list->count = 0;
+    ring->now++;
+    return count;
 }

@@ -22,7 +22,6 @@
 
 #include "error.h"
 #include "gen.h"
-#include "gen_ring.h"
 #include "progress.h"
 #include "random.h"
 #include "trace.h"
@@ -45,6 +44,26 @@
 
 /* The tick of an event that does not happen. */
 #define GEN_NEVER              UINT64_MAX
+
+/* The next events of a model: a ring of lists of connections, one for each tick, which is cheaper
+ * than a heap when time advances tick by tick. A connection has one next event, so that a list is a
+ * chain of their numbers. Those beyond the ring's reach are kept apart, and searched twice a turn. */
+struct gen_ring {
+    uint64_t now; /* the next tick to be taken */
+    uint64_t size;
+    struct gen_ring_list {
+        uint32_t first;
+        uint32_t last; /* added */
+        uint32_t count;
+    } *lists;
+    uint32_t *next; /* of each number that is in a list */
+    struct gen_ring_far {
+        uint64_t tick;
+        uint32_t number;
+    } *far;
+    size_t far_count;
+    size_t far_room;
+};
 
 struct gen_model {
     /* Given to `create`. */
@@ -154,6 +173,20 @@ bool gen_span_read(struct gen_model *model, unsigned row, struct gen_span *span)
 bool gen_ordered(struct gen_model *model, unsigned low, unsigned high, double high_unit);
 
 /* --- the ring, the trace --------------------------------------------------------------------- */
+
+/* Make an empty ring for numbers below `numbers`, at tick `now`, that reaches `reach_ticks` ahead. */
+void gen_ring_create(struct gen_ring *ring, uint32_t numbers, uint64_t now, uint64_t reach_ticks);
+
+/* Harmless on a zeroed ring. */
+void gen_ring_destroy(struct gen_ring *ring);
+
+/* File `number`, which is not in the ring, at `tick`, which must not be taken yet. */
+void gen_ring_add(struct gen_ring *ring, uint64_t tick, uint32_t number);
+
+/* Take the next tick's numbers, and advance by a tick: return how many there are, and set *first;
+ * ring->next links them until they are added again. Their order depends only on the order of the
+ * additions. */
+uint32_t gen_ring_take(struct gen_ring *ring, uint32_t *first);
 
 /* Allocate the records, zeroed except for their timers' ids, and the ring, which begins at tick
  * `now` and reaches `reach_ticks` ahead. */

@@ -3,7 +3,7 @@
 #include "test.h"
 
 #include "gen.h"
-#include "gen_ring.h"
+#include "gen_model.h"
 #include "random.h"
 #include "registry.h"
 #include "trace.h"
@@ -124,23 +124,22 @@ static void test_ring(void **state)
     struct gen_ring ring;
     struct random random;
     random_seed(&random, 7);
-    gen_ring_create(&ring, 0, 2000);
+    gen_ring_create(&ring, NUMBERS, 0, 2000);
     for (uint32_t i = 0; i < NUMBERS; i++) {
         due[i] = random_bits(&random) % 5000;
         gen_ring_add(&ring, due[i], i);
     }
     uint64_t taken = 0;
     for (uint64_t now = 0; now < TICKS; now++) {
-        const uint32_t *numbers;
-        size_t count;
-        gen_ring_take(&ring, &numbers, &count);
-        for (size_t i = 0; i < count; i++) {
-            uint32_t number = numbers[i];
+        uint32_t number;
+        for (uint32_t left = gen_ring_take(&ring, &number); left > 0; left--) {
+            const uint32_t next = ring.next[number];
             assert_int_equal(due[number], now);
             /* Now and then exactly as far as the ring reaches, or one further. */
             uint64_t r = random_bits(&random);
             due[number] = now + 1 + (r % 4 == 0 ? 2046 + r / 4 % 4 : r / 4 % 9000);
             gen_ring_add(&ring, due[number], number);
+            number = next;
             taken++;
         }
     }
