@@ -26,8 +26,9 @@
  * The models begin in their steady state, at a random moment of each increment; up-down begins with
  * no events.
  */
-#include "gen_increment.h"
 #include "gen_model.h"
+
+#include <math.h>
 
 enum {
     TICK_US = GEN_TICK_US,
@@ -44,6 +45,24 @@ enum {
     REMOTE,
     IDLE,
 };
+
+/* Jones's distributions of increments (CACM 29(4), 1986), and the Pareto distribution of the ladder
+ * queue's paper, all scaled to mean 1. */
+enum increment {
+    INCREMENT_EXPONENTIAL,
+    INCREMENT_UNIFORM,    /* from 0 to 2 */
+    INCREMENT_BIASED,     /* from 0.9 to 1.1 */
+    INCREMENT_BIMODAL,    /* nine of ten from 0 to 2/3, the tenth from 20/3 to 22/3 */
+    INCREMENT_TRIANGULAR, /* from 0 to 1.5, with a density that rises from 0 */
+    INCREMENT_PARETO,     /* truncated at this multiple of its minimum */
+};
+static const struct tl_choice increment_words[] = {{"exponential", INCREMENT_EXPONENTIAL, NULL},
+                                                   {"uniform", INCREMENT_UNIFORM, NULL},
+                                                   {"biased", INCREMENT_BIASED, NULL},
+                                                   {"bimodal", INCREMENT_BIMODAL, NULL},
+                                                   {"triangular", INCREMENT_TRIANGULAR, NULL},
+                                                   {"pareto", INCREMENT_PARETO, NULL},
+                                                   {0}};
 
 enum { MODEL_CLASSIC, MODEL_MARKOV, MODEL_UP_DOWN };
 static const struct tl_choice model_words[] = {{"classic", MODEL_CLASSIC, NULL},
@@ -99,7 +118,10 @@ static const char *const phold_counts[] = {
 #define HOLD_ROOM 2u
 
 struct hold {
-    struct increments increments;
+    enum increment increments;
+    double pareto_alpha; /* its exponent; above 0, not 1 and not 2 */
+    double pareto_ratio; /* maximum / minimum; above 1 */
+    double pareto_least;
     double mean_ticks;
     enum trace_basis basis;
     double lookahead;
@@ -112,6 +134,77 @@ struct hold {
     uint64_t up_end;  /* up-down: the increments count from here */
     uint32_t pending; /* up-down: started and not fired, or still to be started in this cycle */
 };
+
+/* --- increments ------------------------------------------------------------------------------ */
+
+static double power(double base, double exponent)
+{
+    return random_exp(exponent * random_log(base));
+}
+
+/* Avoid 1, where the mean's integral is a logarithm instead of a power. */
+static double off_one(double exponent)
+{
+    double from_one = exponent - 1;
+    return from_one > -1e-6 && from_one < 1e-6 ? 1 + 1e-6 : exponent;
+}
+
+/* Pareto from 1 to `ratio`, by its inverse; the exponent may be 0 or below. */
+static double pareto(double alpha, double ratio, double u)
+{
+    if (alpha > -1e-6 && alpha < 1e-6) {
+        return power(ratio, u);
+    }
+    return power(1 - u * (1 - power(ratio, -alpha)), -1 / alpha);
+}
+
+/* Draw an increment. */
+static double draw(struct gen_model *model)
+{
+    const struct hold *state = model->state;
+    double u = random_unit(&model->random);
+    switch (state->increments) {
+    case INCREMENT_UNIFORM:
+        return 2 * u;
+    case INCREMENT_BIASED:
+        return 0.9 + 0.2 * u;
+    case INCREMENT_BIMODAL:
+        return (u + (random_unit(&model->random) < 0.1 ? 10 : 0)) / 1.5;
+    case INCREMENT_TRIANGULAR:
+        return 1.5 * sqrt(u);
+    case INCREMENT_PARETO:
+        return state->pareto_least * pareto(state->pareto_alpha, state->pareto_ratio, u);
+    case INCREMENT_EXPONENTIAL:
+        break;
+    }
+    return -random_log(u);
+}
+
+/* Draw an increment at a random moment, that is length-biased: the density is multiplied by the
+ * value. A uniform share of it has passed. */
+static double draw_met(struct gen_model *model)
+{
+    const struct hold *state = model->state;
+    double u = random_unit(&model->random);
+    switch (state->increments) {
+    case INCREMENT_UNIFORM:
+        return 2 * sqrt(u);
+    case INCREMENT_BIASED:
+        return sqrt(0.81 + u * (1.21 - 0.81));
+    case INCREMENT_BIMODAL:
+        /* Of the mean, 0.45 is in the short ones, 1.05 in the long ones. */
+        return (random_unit(&model->random) * 1.5 < 0.45 ? sqrt(u) : sqrt(100 + 21 * u)) / 1.5;
+    case INCREMENT_TRIANGULAR:
+        return 1.5 * power(u, 1.0 / 3);
+    case INCREMENT_PARETO:
+        return state->pareto_least * pareto(state->pareto_alpha - 1, state->pareto_ratio, u);
+    case INCREMENT_EXPONENTIAL:
+        break;
+    }
+    return -random_log(u) - random_log(random_unit(&model->random));
+}
+
+/* --- common to both -------------------------------------------------------------------------- */
 
 /* Insert an event again, with `timer`, an increment of `increment` means later. */
 static inline void hold(struct gen_model *model, uint64_t now, uint32_t number,
@@ -129,8 +222,13 @@ static void begin(struct gen_model *model)
 {
     const double *p = model->parameters;
     struct hold *state = model->state;
-    state->increments =
-        increments_make((enum increment)p[INCREMENTS], p[PARETO_ALPHA], p[PARETO_RATIO]);
+    const double a = off_one(p[PARETO_ALPHA]);
+    const double ratio = p[PARETO_RATIO];
+    const double mean = a / (a - 1) * (1 - power(ratio, 1 - a)) / (1 - power(ratio, -a));
+    state->increments = (enum increment)p[INCREMENTS];
+    state->pareto_alpha = a;
+    state->pareto_ratio = ratio;
+    state->pareto_least = 1 / mean;
     state->mean_ticks = p[MEAN_MS] * gen_per_ms(model);
     state->basis = gen_rearm_basis(model, REARM);
     model->warmup_end = GEN_EPOCH;
@@ -152,10 +250,9 @@ static void place(struct gen_model *model, uint32_t number, double increment)
 
 static void classic_visit(struct gen_model *model, uint64_t now, uint32_t number)
 {
-    const struct hold *state = model->state;
     struct gen_timer *timer = &((struct gen_timer *)model->records)[number];
     gen_timer_fire(model, timer);
-    hold(model, now, number, timer, increments_draw(&state->increments, &model->random));
+    hold(model, now, number, timer, draw(model));
 }
 
 /* markov: add an event to the list of idle ones. */
@@ -199,12 +296,10 @@ static void markov_visit(struct gen_model *model, uint64_t now, uint32_t number)
         state->free = (uint32_t)timers[other].due;
         state->free_count--;
         gen_timers_renew(model, &timers[other]);
-        hold(model, now, other, &timers[other],
-             increments_draw(&state->increments, &model->random));
+        hold(model, now, other, &timers[other], draw(model));
     }
     if (run > 0) {
-        hold(model, now, number, &timers[number],
-             increments_draw(&state->increments, &model->random));
+        hold(model, now, number, &timers[number], draw(model));
     } else {
         let_go(model, number);
     }
@@ -232,7 +327,7 @@ static void up_down_visit(struct gen_model *model, uint64_t now, uint32_t number
         }
         return;
     }
-    double increment = increments_draw(&state->increments, &model->random);
+    double increment = draw(model);
     gen_timers_renew(model, timer);
     gen_timer_start(model, now, timer,
                     state->up_end - now + gen_whole_ticks(state->mean_ticks * increment));
@@ -284,7 +379,7 @@ static bool hold_create(struct gen_model *model)
         let_go(model, i - 1);
     }
     for (uint32_t i = 0; i < events; i++) {
-        place(model, i, increments_draw_met(&state->increments, &model->random));
+        place(model, i, draw_met(model));
     }
     return true;
 }
@@ -323,19 +418,15 @@ static void phold_visit(struct gen_model *model, uint64_t now, uint32_t number)
     if (gen_chance(model, state->remote)) {
         move(model, number, timer);
     }
-    hold(model, now, number, timer,
-         state->lookahead +
-             (1 - state->lookahead) * increments_draw(&state->increments, &model->random));
+    hold(model, now, number, timer, state->lookahead + (1 - state->lookahead) * draw(model));
 }
 
 /* Draw an increment that includes a random moment: with the lookahead's share of the mean the
  * moment is in the lookahead, and the draw has no bias. */
-static double draw_met(struct gen_model *model)
+static double draw_phold_met(struct gen_model *model)
 {
     const struct hold *state = model->state;
-    double drawn = gen_chance(model, state->lookahead)
-                       ? increments_draw(&state->increments, &model->random)
-                       : increments_draw_met(&state->increments, &model->random);
+    double drawn = gen_chance(model, state->lookahead) ? draw(model) : draw_met(model);
     return state->lookahead + (1 - state->lookahead) * drawn;
 }
 
@@ -352,7 +443,7 @@ static bool phold_create(struct gen_model *model)
         move(model, i, &((struct gen_timer *)model->records)[i]);
     }
     for (uint32_t i = 0; i < model->connections; i++) {
-        place(model, i, draw_met(model));
+        place(model, i, draw_phold_met(model));
     }
     return true;
 }
