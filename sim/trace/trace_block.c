@@ -4,8 +4,6 @@
 
 #include <string.h>
 
-enum { WIDTH_TICKS, WIDTH_LENGTHS, WIDTH_IDS, WIDTH_DELAYS, WIDTHS };
-
 #define CODE_STOP 1u
 #define CODE_NEXT 2u
 
@@ -14,12 +12,11 @@ enum { WIDTH_TICKS, WIDTH_LENGTHS, WIDTH_IDS, WIDTH_DELAYS, WIDTHS };
 void trace_columns_clear(struct trace_columns *columns)
 {
     columns->records = 0;
-    columns->groups = 0;
-    columns->literals = 0;
-    columns->starts = 0;
-    columns->reactions = 0;
-    columns->slack_bits = 0;
     columns->previous_id = 0;
+    for (unsigned i = 0; i < TRACE_COLUMNS; i++) {
+        columns->columns[i].count = 0;
+        columns->columns[i].bits = 0;
+    }
 }
 
 /* Map the difference of two ids modulo 2^32, so that small differences of either sign become small
@@ -34,217 +31,152 @@ static uint32_t unfold_difference(uint32_t folded)
     return (folded & 1) != 0 ? ~(folded >> 1) : folded >> 1;
 }
 
+static void add_number(struct trace_columns *columns, enum trace_column_kind kind, uint64_t number)
+{
+    struct trace_column *column = &columns->columns[kind];
+    column->numbers[column->count++] = number;
+    column->bits |= number;
+}
+
+/* Add a record to the run of its tick. */
+static void add_tick(struct trace_columns *columns, uint64_t tick)
+{
+    struct trace_column *lengths = &columns->columns[TRACE_COLUMN_LENGTHS];
+    if (columns->records > 0 && tick == columns->last_tick) {
+        lengths->bits |= ++lengths->numbers[lengths->count - 1];
+        return;
+    }
+    if (columns->records == 0) {
+        columns->first_tick = tick;
+    } else {
+        add_number(columns, TRACE_COLUMN_STEPS, tick - columns->last_tick);
+    }
+    columns->last_tick = tick;
+    add_number(columns, TRACE_COLUMN_LENGTHS, 0);
+}
+
 void trace_columns_add(struct trace_columns *columns, uint64_t tick, uint32_t id, enum trace_op op,
                        uint64_t delay_ticks, struct trace_cause cause)
 {
+    add_tick(columns, tick);
     uint32_t n = columns->records++;
-    if (n == 0 || columns->ticks[columns->groups - 1] != tick) {
-        columns->ticks[columns->groups] = tick;
-        columns->lengths[columns->groups] = 0;
-        columns->groups++;
-    }
-    columns->lengths[columns->groups - 1]++;
-
     bool next = id == columns->previous_id + 1u;
-    columns->ids[columns->literals] = id;
-    columns->literals += !next;
     columns->previous_id = id;
-    columns->delays[columns->starts] = delay_ticks;
-    columns->slacks[columns->starts] = cause.slack_ticks;
-    columns->slack_bits |= op == TRACE_START ? cause.slack_ticks : 0;
-    columns->starts += op == TRACE_START;
-
+    if (!next) {
+        add_number(columns, TRACE_COLUMN_IDS, id);
+    }
+    if (op == TRACE_START) {
+        add_number(columns, TRACE_COLUMN_DELAYS, delay_ticks);
+        add_number(columns, TRACE_COLUMN_SLACKS, cause.slack_ticks);
+    }
     unsigned code = (op == TRACE_STOP ? CODE_STOP : 0u) | (next ? CODE_NEXT : 0u);
     uint8_t *at = &columns->codes[n / 4];
-    unsigned shift = 2u * (n % 4);
-    *at = (uint8_t)(shift == 0 ? code : *at | code << shift);
+    *at = (uint8_t)((n % 4 == 0 ? 0u : *at) | code << 2 * (n % 4));
 
     bool reaction = cause.basis != TRACE_EXTERNAL;
-    columns->differences[columns->reactions] = fold_difference(cause.id - id);
-    columns->bases[columns->reactions] = (uint8_t)cause.basis;
-    columns->reactions += reaction;
+    if (reaction) {
+        uint32_t at_reaction = columns->columns[TRACE_COLUMN_DIFFERENCES].count;
+        columns->bases[at_reaction] = (uint8_t)cause.basis;
+        add_number(columns, TRACE_COLUMN_DIFFERENCES, fold_difference(cause.id - id));
+    }
     at = &columns->which[n / 8];
     *at = (uint8_t)((n % 8 == 0 ? 0u : *at) | (unsigned)reaction << n % 8);
 }
 
-static unsigned width_of(uint64_t value)
+/* Return the width of a column in bytes. */
+static uint8_t width_of(const struct trace_column *column)
 {
-    unsigned width = 0;
-    for (; value != 0; value >>= 8) {
+    uint8_t width = 0;
+    for (uint64_t bits = column->bits; bits != 0; bits >>= 8) {
         width++;
     }
     return width;
 }
 
-#define DEFINE_PUT_PLANES(bits)                                                                    \
-    static uint8_t *put_planes_u##bits(uint8_t *at, const uint##bits##_t *values, size_t n,        \
-                                       unsigned width)                                             \
-    {                                                                                              \
-        for (unsigned plane = 0; plane < width; plane++) {                                         \
-            for (size_t i = 0; i < n; i++) {                                                       \
-                at[i] = (uint8_t)(values[i] >> (8 * plane));                                       \
-            }                                                                                      \
-            at += n;                                                                               \
-        }                                                                                          \
-        return at;                                                                                 \
-    }
-DEFINE_PUT_PLANES(32)
-DEFINE_PUT_PLANES(64)
-
-static uint8_t *put_causes(const struct trace_columns *columns, uint8_t *at)
+static uint8_t *put_bytes(uint8_t *at, const uint8_t *bytes, size_t n)
 {
-    uint32_t reactions = columns->reactions;
-    uint32_t differences = 0;
-    for (uint32_t i = 0; i < reactions; i++) {
-        differences |= columns->differences[i];
-    }
-    unsigned width = width_of(differences);
-    trace_put_u32(at, reactions);
-    at[4] = (uint8_t)width;
-    at += TRACE_BLOCK_CAUSES_BYTES;
-    size_t which_bytes = ((size_t)columns->records + 7) / 8;
-    (void)memcpy(at, columns->which, which_bytes);
-    at += which_bytes;
-    (void)memcpy(at, columns->bases, reactions);
-    return put_planes_u32(at + reactions, columns->differences, reactions, width);
+    (void)memcpy(at, bytes, n);
+    return at + n;
 }
 
-static uint8_t *put_slack(const struct trace_columns *columns, uint8_t *at)
+static uint8_t *put_column(uint8_t *at, const struct trace_column *column)
 {
-    unsigned width = width_of(columns->slack_bits);
-    *at++ = (uint8_t)width;
-    return put_planes_u32(at, columns->slacks, columns->starts, width);
+    const unsigned width = width_of(column);
+    for (unsigned plane = 0; plane < width; plane++) {
+        for (uint32_t i = 0; i < column->count; i++) {
+            *at++ = (uint8_t)(column->numbers[i] >> (8 * plane));
+        }
+    }
+    return at;
 }
 
 size_t trace_columns_encode(const struct trace_columns *columns, uint8_t *raw)
 {
-    /* The bitwise or has the same width in bytes as the maximum. */
-    uint64_t steps = 0;
-    uint32_t lengths = 0;
-    uint32_t ids = 0;
-    uint64_t delays = 0;
-    for (uint32_t i = 0; i < columns->groups; i++) {
-        steps |= i > 0 ? columns->ticks[i] - columns->ticks[i - 1] : 0;
-        lengths |= columns->lengths[i] - 1;
-    }
-    for (uint32_t i = 0; i < columns->literals; i++) {
-        ids |= columns->ids[i];
-    }
-    for (uint32_t i = 0; i < columns->starts; i++) {
-        delays |= columns->delays[i];
-    }
-    unsigned width[WIDTHS] = {width_of(steps), width_of(lengths), width_of(ids), width_of(delays)};
-
-    trace_put_u64(raw, columns->ticks[0]);
-    trace_put_u32(raw + 8, columns->groups);
-    trace_put_u32(raw + 12, columns->literals);
-    trace_put_u32(raw + 16, columns->starts);
-    for (unsigned i = 0; i < WIDTHS; i++) {
-        raw[20 + i] = (uint8_t)width[i];
+    const struct trace_column *column = columns->columns;
+    const uint32_t reactions = column[TRACE_COLUMN_DIFFERENCES].count;
+    const bool slack = column[TRACE_COLUMN_SLACKS].bits != 0;
+    trace_put_u64(raw, columns->first_tick);
+    trace_put_u32(raw + 8, column[TRACE_COLUMN_LENGTHS].count);
+    trace_put_u32(raw + 12, column[TRACE_COLUMN_IDS].count);
+    trace_put_u32(raw + 16, column[TRACE_COLUMN_DELAYS].count);
+    for (unsigned i = 0; i < TRACE_BLOCK_WIDTHS; i++) {
+        raw[20 + i] = width_of(&column[i]);
     }
     uint8_t *at = raw + TRACE_BLOCK_PREFIX_BYTES;
-    for (unsigned plane = 0; plane < width[WIDTH_TICKS]; plane++) {
-        for (uint32_t i = 1; i < columns->groups; i++) {
-            *at++ = (uint8_t)((columns->ticks[i] - columns->ticks[i - 1]) >> (8 * plane));
-        }
+    at = put_column(at, &column[TRACE_COLUMN_STEPS]);
+    at = put_column(at, &column[TRACE_COLUMN_LENGTHS]);
+    at = put_bytes(at, columns->codes, ((size_t)columns->records + 3) / 4);
+    at = put_column(at, &column[TRACE_COLUMN_IDS]);
+    at = put_column(at, &column[TRACE_COLUMN_DELAYS]);
+    if (reactions > 0 || slack) {
+        trace_put_u32(at, reactions);
+        at[4] = width_of(&column[TRACE_COLUMN_DIFFERENCES]);
+        at += TRACE_BLOCK_CAUSES_BYTES;
+        at = put_bytes(at, columns->which, ((size_t)columns->records + 7) / 8);
+        at = put_bytes(at, columns->bases, reactions);
+        at = put_column(at, &column[TRACE_COLUMN_DIFFERENCES]);
     }
-    for (unsigned plane = 0; plane < width[WIDTH_LENGTHS]; plane++) {
-        for (uint32_t i = 0; i < columns->groups; i++) {
-            *at++ = (uint8_t)((columns->lengths[i] - 1) >> (8 * plane));
-        }
+    if (slack) {
+        *at++ = width_of(&column[TRACE_COLUMN_SLACKS]);
+        at = put_column(at, &column[TRACE_COLUMN_SLACKS]);
     }
-    size_t code_bytes = (columns->records + 3) / 4;
-    (void)memcpy(at, columns->codes, code_bytes);
-    at += code_bytes;
-    at = put_planes_u32(at, columns->ids, columns->literals, width[WIDTH_IDS]);
-    at = put_planes_u64(at, columns->delays, columns->starts, width[WIDTH_DELAYS]);
-    at = columns->reactions > 0 || columns->slack_bits != 0 ? put_causes(columns, at) : at;
-    at = columns->slack_bits != 0 ? put_slack(columns, at) : at;
     return (size_t)(at - raw);
 }
 
 /* --- decoding -------------------------------------------------------------------------------- */
 
-/* Return one number of a short column. */
-static uint64_t plane_value(const uint8_t *column, size_t n, size_t i, unsigned width)
+/* Read a column of `n` numbers of `width` bytes at `at`. */
+static void get_column(uint64_t *restrict numbers, const uint8_t *restrict at, size_t n,
+                       unsigned width)
 {
-    uint64_t value = 0;
+    (void)memset(numbers, 0, n * sizeof *numbers);
     for (unsigned plane = 0; plane < width; plane++) {
-        value |= (uint64_t)column[plane * n + i] << (8 * plane);
+        for (size_t i = 0; i < n; i++) {
+            numbers[i] |= (uint64_t)at[i] << (8 * plane);
+        }
+        at += n;
     }
-    return value;
 }
-
-/* A loop for each width, so that each is vectorized. */
-#define DEFINE_GET_PLANES(bits)                                                                    \
-    static void get_planes_u##bits(uint##bits##_t *restrict values, const uint8_t *restrict at,    \
-                                   size_t n, unsigned width)                                       \
-    {                                                                                              \
-        switch (width) {                                                                           \
-        case 0:                                                                                    \
-            (void)memset(values, 0, n * sizeof *values);                                           \
-            break;                                                                                 \
-        case 1:                                                                                    \
-            for (size_t i = 0; i < n; i++) {                                                       \
-                values[i] = at[i];                                                                 \
-            }                                                                                      \
-            break;                                                                                 \
-        case 2:                                                                                    \
-            for (size_t i = 0; i < n; i++) {                                                       \
-                values[i] = at[i] | (uint##bits##_t)at[n + i] << 8;                                \
-            }                                                                                      \
-            break;                                                                                 \
-        case 3:                                                                                    \
-            for (size_t i = 0; i < n; i++) {                                                       \
-                values[i] =                                                                        \
-                    at[i] | (uint##bits##_t)at[n + i] << 8 | (uint##bits##_t)at[2 * n + i] << 16;  \
-            }                                                                                      \
-            break;                                                                                 \
-        case 4:                                                                                    \
-            for (size_t i = 0; i < n; i++) {                                                       \
-                values[i] = at[i] | (uint##bits##_t)at[n + i] << 8 |                               \
-                            (uint##bits##_t)at[2 * n + i] << 16 |                                  \
-                            (uint##bits##_t)at[3 * n + i] << 24;                                   \
-            }                                                                                      \
-            break;                                                                                 \
-        default:                                                                                   \
-            for (size_t i = 0; i < n; i++) {                                                       \
-                values[i] = (uint##bits##_t)plane_value(at, n, i, width);                          \
-            }                                                                                      \
-            break;                                                                                 \
-        }                                                                                          \
-    }
-DEFINE_GET_PLANES(32)
-DEFINE_GET_PLANES(64)
 
 /* Return how many of the codes have `bit` (CODE_STOP, CODE_NEXT) set. */
 static uint32_t count_codes(const uint8_t *codes, size_t bytes, unsigned bit)
 {
-    const uint64_t mask = UINT64_C(0x5555555555555555) * bit;
     uint32_t count = 0;
-    size_t i = 0;
-    for (; i + 8 <= bytes; i += 8) {
-        uint64_t word;
-        (void)memcpy(&word, codes + i, sizeof word);
-        count += (uint32_t)__builtin_popcountll(word & mask);
-    }
-    for (; i < bytes; i++) {
-        count += (uint32_t)__builtin_popcountll(codes[i] & mask);
+    for (size_t i = 0; i < bytes; i++) {
+        count += (uint32_t)__builtin_popcount(codes[i] & (0x55u * bit));
     }
     return count;
 }
 
-/* Read the groups' ticks and lengths. */
-static const char *decode_groups(const uint8_t *ticks, unsigned tick_width, const uint8_t *lengths,
-                                 unsigned length_width, uint64_t tick,
-                                 const struct trace_block_limits *limits,
+/* Make the groups, from the steps between their ticks and their lengths less 1, which are in the
+ * memory of the delays and the ids. */
+static const char *decode_groups(uint64_t tick, const struct trace_block_limits *limits,
                                  struct trace_decoded *decoded)
 {
-    uint32_t n = decoded->group_count;
     uint32_t first = 0;
-    for (uint32_t i = 0; i < n; i++) {
+    for (uint32_t i = 0; i < decoded->group_count; i++) {
         if (i > 0) {
-            uint64_t step = plane_value(ticks, n - 1, i - 1, tick_width);
+            uint64_t step = decoded->delays[i - 1];
             if (step == 0 || step > TRACE_TICK_MAX) {
                 return "a step from tick to tick is out of range";
             }
@@ -253,7 +185,7 @@ static const char *decode_groups(const uint8_t *ticks, unsigned tick_width, cons
         if (tick >= limits->end_tick) {
             return "a tick is not before the trace's end";
         }
-        uint64_t length = plane_value(lengths, n, i, length_width) + 1;
+        uint64_t length = decoded->ids[i] + 1;
         if (length > decoded->record_count - first) {
             return "the runs of equal ticks are longer than the block";
         }
@@ -279,11 +211,11 @@ static const char *decode_slack(const uint8_t *raw, size_t raw_bytes, uint32_t m
     if (raw_bytes != TRACE_BLOCK_SLACK_BYTES + (size_t)decoded->starts * width) {
         return "its columns do not fill it";
     }
-    get_planes_u32(decoded->ids, raw + TRACE_BLOCK_SLACK_BYTES, decoded->starts, width);
-    const uint32_t *next = decoded->ids;
+    get_column(decoded->ids, raw + TRACE_BLOCK_SLACK_BYTES, decoded->starts, width);
+    const uint64_t *next = decoded->ids;
     for (uint32_t i = 0; i < decoded->record_count; i++) {
         if (decoded->records[i].op == TRACE_START) {
-            uint32_t slack = *next++;
+            uint32_t slack = (uint32_t)*next++;
             decoded->causes[i].slack_ticks = slack;
             decoded->max_slack_ticks =
                 slack > decoded->max_slack_ticks ? slack : decoded->max_slack_ticks;
@@ -330,7 +262,7 @@ static const char *decode_causes(const uint8_t *raw, size_t raw_bytes,
     if (found != reactions || (records % 8 != 0 && which[which_bytes - 1] >> (records % 8) != 0)) {
         return "the lengths of its columns contradict its operations";
     }
-    get_planes_u32(decoded->ids, differences, reactions, width);
+    get_column(decoded->ids, differences, reactions, width);
     uint32_t at = 0;
     for (uint32_t i = 0; i < records; i++) {
         const struct trace_record *record = &decoded->records[i];
@@ -339,8 +271,8 @@ static const char *decode_causes(const uint8_t *raw, size_t raw_bytes,
             *cause = (struct trace_cause){0};
             continue;
         }
-        *cause = (struct trace_cause){.id = record->id + unfold_difference(decoded->ids[at]),
-                                      .basis = bases[at]};
+        uint32_t difference = unfold_difference((uint32_t)decoded->ids[at]);
+        *cause = (struct trace_cause){.id = record->id + difference, .basis = bases[at]};
         at++;
         if (cause->id >= limits->ids) {
             return "a cause is not below the header's number of timers";
@@ -372,16 +304,16 @@ const char *trace_block_decode(const uint8_t *raw, size_t raw_bytes, uint32_t re
     if (groups == 0 || groups > record_count || literals > record_count || starts > record_count) {
         return "the length of a column is out of range";
     }
-    if (width[WIDTH_TICKS] > 8 || width[WIDTH_LENGTHS] > 2 || width[WIDTH_IDS] > 4 ||
-        width[WIDTH_DELAYS] > 8) {
+    if (width[TRACE_COLUMN_STEPS] > 8 || width[TRACE_COLUMN_LENGTHS] > 2 ||
+        width[TRACE_COLUMN_IDS] > 4 || width[TRACE_COLUMN_DELAYS] > 8) {
         return "the width of a column is out of range";
     }
     size_t code_bytes = ((size_t)record_count + 3) / 4;
-    size_t lengths_at = TRACE_BLOCK_PREFIX_BYTES + (size_t)(groups - 1) * width[WIDTH_TICKS];
-    size_t codes_at = lengths_at + (size_t)groups * width[WIDTH_LENGTHS];
+    size_t lengths_at = TRACE_BLOCK_PREFIX_BYTES + (size_t)(groups - 1) * width[TRACE_COLUMN_STEPS];
+    size_t codes_at = lengths_at + (size_t)groups * width[TRACE_COLUMN_LENGTHS];
     size_t ids_at = codes_at + code_bytes;
-    size_t delays_at = ids_at + (size_t)literals * width[WIDTH_IDS];
-    size_t causes_at = delays_at + (size_t)starts * width[WIDTH_DELAYS];
+    size_t delays_at = ids_at + (size_t)literals * width[TRACE_COLUMN_IDS];
+    size_t causes_at = delays_at + (size_t)starts * width[TRACE_COLUMN_DELAYS];
     if (raw_bytes < causes_at) {
         return "its columns do not fill it";
     }
@@ -399,14 +331,15 @@ const char *trace_block_decode(const uint8_t *raw, size_t raw_bytes, uint32_t re
     decoded->record_count = record_count;
     decoded->group_count = groups;
     decoded->starts = starts;
-    const char *why =
-        decode_groups(raw + TRACE_BLOCK_PREFIX_BYTES, width[WIDTH_TICKS], raw + lengths_at,
-                      width[WIDTH_LENGTHS], first_tick, limits, decoded);
+    get_column(decoded->delays, raw + TRACE_BLOCK_PREFIX_BYTES, groups - 1,
+               width[TRACE_COLUMN_STEPS]);
+    get_column(decoded->ids, raw + lengths_at, groups, width[TRACE_COLUMN_LENGTHS]);
+    const char *why = decode_groups(first_tick, limits, decoded);
     if (why != NULL) {
         return why;
     }
-    get_planes_u32(decoded->ids, raw + ids_at, literals, width[WIDTH_IDS]);
-    get_planes_u64(decoded->delays, raw + delays_at, starts, width[WIDTH_DELAYS]);
+    get_column(decoded->ids, raw + ids_at, literals, width[TRACE_COLUMN_IDS]);
+    get_column(decoded->delays, raw + delays_at, starts, width[TRACE_COLUMN_DELAYS]);
     decoded->ids[literals] = 0;
     decoded->delays[starts] = 0;
     uint64_t max_delay = 0;
@@ -420,7 +353,7 @@ const char *trace_block_decode(const uint8_t *raw, size_t raw_bytes, uint32_t re
 
     uint32_t id = 0;
     uint32_t max_id = 0;
-    const uint32_t *next_id = decoded->ids;
+    const uint64_t *next_id = decoded->ids;
     const uint64_t *next_delay = decoded->delays;
     struct trace_record *record = decoded->records;
     for (uint32_t g = 0; g < groups; g++) {
@@ -431,7 +364,7 @@ const char *trace_block_decode(const uint8_t *raw, size_t raw_bytes, uint32_t re
             uint32_t stop = code & CODE_STOP;
             uint32_t next = (code >> 1) & 1u;
             /* Branch-free, because the order of operations is random. */
-            uint32_t literal = *next_id;
+            uint32_t literal = (uint32_t)*next_id;
             id = next != 0 ? id + 1 : literal;
             next_id += next ^ 1u;
             uint64_t deadline = tick + *next_delay;

@@ -45,22 +45,30 @@
      TRACE_BLOCK_CAUSES_BYTES + TRACE_BLOCK_RECORDS / 8 + TRACE_BLOCK_RECORDS * (1 + 4) +          \
      TRACE_BLOCK_SLACK_BYTES + TRACE_BLOCK_RECORDS * 4)
 
+/* The columns of numbers. */
+enum trace_column_kind {
+    TRACE_COLUMN_STEPS,
+    TRACE_COLUMN_LENGTHS,
+    TRACE_COLUMN_IDS,
+    TRACE_COLUMN_DELAYS,
+    TRACE_BLOCK_WIDTHS, /* of these are in the prefix */
+    TRACE_COLUMN_DIFFERENCES = TRACE_BLOCK_WIDTHS,
+    TRACE_COLUMN_SLACKS,
+    TRACE_COLUMNS
+};
+
 /* Operations to be encoded as a block. */
 struct trace_columns {
     uint32_t records;
-    uint32_t groups;
-    uint32_t literals;
-    uint32_t starts;
-    uint32_t reactions;
-    uint32_t slack_bits; /* bitwise or of all slacks: 0 if no timer has any */
     uint32_t previous_id;
-    uint64_t ticks[TRACE_BLOCK_RECORDS];   /* of each group */
-    uint32_t lengths[TRACE_BLOCK_RECORDS]; /* of each group */
-    uint32_t ids[TRACE_BLOCK_RECORDS];
-    uint64_t delays[TRACE_BLOCK_RECORDS];
-    uint32_t differences[TRACE_BLOCK_RECORDS]; /* of each reaction */
-    uint8_t bases[TRACE_BLOCK_RECORDS];        /* of each reaction */
-    uint32_t slacks[TRACE_BLOCK_RECORDS];      /* of each start */
+    uint64_t first_tick;
+    uint64_t last_tick;
+    struct trace_column {
+        uint32_t count;
+        uint64_t bits; /* bitwise or of the numbers: as wide as the largest */
+        uint64_t numbers[TRACE_BLOCK_RECORDS];
+    } columns[TRACE_COLUMNS];
+    uint8_t bases[TRACE_BLOCK_RECORDS]; /* of each reaction */
     uint8_t codes[TRACE_BLOCK_RECORDS / 4];
     uint8_t which[TRACE_BLOCK_RECORDS / 8];
 };
@@ -91,7 +99,7 @@ struct trace_decoded {
     struct trace_record records[TRACE_BLOCK_RECORDS];
     struct trace_group groups[TRACE_BLOCK_RECORDS];
     struct trace_cause causes[TRACE_BLOCK_RECORDS]; /* if has_causes */
-    uint32_t ids[TRACE_BLOCK_RECORDS + 1];
+    uint64_t ids[TRACE_BLOCK_RECORDS + 1];
     uint64_t delays[TRACE_BLOCK_RECORDS + 1];
     uint32_t record_count;
     uint32_t group_count;
