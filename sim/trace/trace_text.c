@@ -26,91 +26,46 @@ static const char *const basis_letters[] = {
 
 /* --- writing --------------------------------------------------------------------------------- */
 
-/* The longest row: two numbers of 20 digits, three of 10, a word, a letter, commas. */
-#define ROW_BYTES       96u
-#define BUFFER_BYTES    65536u
-
-struct out {
-    FILE *stream;
-    size_t used;
-    char buffer[BUFFER_BYTES];
-};
-
-static bool flush(struct out *out, struct error *error)
+static bool fail_writing(struct error *error)
 {
-    if (fwrite(out->buffer, 1, out->used, out->stream) != out->used) {
-        return error_set(error, "the text could not be written: %s", strerror(errno));
-    }
-    out->used = 0;
-    return true;
+    return error_set(error, "the text could not be written: %s", strerror(errno));
 }
 
-static void put_number(struct out *out, uint64_t value)
+static bool put_row(FILE *stream, const struct trace_header *header, uint64_t tick,
+                    const struct trace_record *record, const struct trace_cause *cause)
 {
-    char digits[20];
-    unsigned n = 0;
-    do {
-        digits[n++] = (char)('0' + value % 10);
-        value /= 10;
-    } while (value != 0);
-    while (n > 0) {
-        out->buffer[out->used++] = digits[--n];
-    }
-}
-
-static void put_word(struct out *out, const char *word)
-{
-    while (*word != '\0') {
-        out->buffer[out->used++] = *word++;
-    }
-}
-
-static bool put_row(struct out *out, const struct trace_header *header, uint64_t tick,
-                    const struct trace_record *record, const struct trace_cause *cause,
-                    struct error *error)
-{
-    if (out->used + ROW_BYTES > BUFFER_BYTES && !flush(out, error)) {
-        return false;
-    }
-    put_number(out, tick);
-    put_word(out, ",");
-    put_number(out, record->id);
+    (void)fprintf(stream, "%" PRIu64 ",%" PRIu32, tick, record->id);
     if (record->op == TRACE_START) {
-        put_word(out, ",start,");
-        put_number(out, record->deadline - tick);
+        (void)fprintf(stream, ",start,%" PRIu64, record->deadline - tick);
     } else {
-        put_word(out, ",stop,");
+        (void)fputs(",stop,", stream);
     }
     if (header->causes_known) {
-        put_word(out, ",");
+        (void)fputc(',', stream);
         if (cause->basis != TRACE_EXTERNAL) {
-            put_number(out, cause->id);
-            put_word(out, basis_letters[cause->basis]);
+            (void)fprintf(stream, "%" PRIu32 "%s", cause->id, basis_letters[cause->basis]);
         }
     }
     if (header->max_slack_ticks > 0) {
-        put_word(out, ",");
+        (void)fputc(',', stream);
         if (cause->slack_ticks > 0) {
-            put_number(out, cause->slack_ticks);
+            (void)fprintf(stream, "%" PRIu32, cause->slack_ticks);
         }
     }
-    put_word(out, "\n");
-    return true;
+    (void)fputc('\n', stream);
+    return ferror(stream) == 0;
 }
 
-/* Write the header row and up to `limit` operations. */
-static bool put_rows(struct trace_reader *reader, struct out *out, uint64_t limit,
-                     struct error *error)
+bool trace_text_write_head(struct trace_reader *reader, uint64_t limit, FILE *stream,
+                           struct error *error)
 {
     static const struct trace_cause external = {0};
     const struct trace_header *header = trace_reader_header(reader);
     struct progress progress;
     progress_begin(&progress, "text", "operations",
                    limit < header->events ? limit : header->events);
-    put_word(out, header_row);
-    put_word(out, header->causes_known ? cause_column : "");
-    put_word(out, header->max_slack_ticks > 0 ? slack_column : "");
-    put_word(out, "\n");
+    (void)fprintf(stream, "%s%s%s\n", header_row, header->causes_known ? cause_column : "",
+                  header->max_slack_ticks > 0 ? slack_column : "");
     struct trace_block block;
     uint64_t left = limit;
     int got = 1;
@@ -120,25 +75,15 @@ static bool put_rows(struct trace_reader *reader, struct out *out, uint64_t limi
             const struct trace_group *group = &block.groups[g];
             for (uint32_t i = 0; good && left > 0 && i < group->count; i++, left--) {
                 uint32_t at = group->first + i;
-                good = put_row(out, header, group->tick, &block.records[at],
-                               block.causes != NULL ? &block.causes[at] : &external, error);
+                good = put_row(stream, header, group->tick, &block.records[at],
+                               block.causes != NULL ? &block.causes[at] : &external) ||
+                       fail_writing(error);
             }
         }
         progress_update(&progress, limit - left);
     }
     progress_end(&progress);
-    return good && got >= 0 && flush(out, error);
-}
-
-bool trace_text_write_head(struct trace_reader *reader, uint64_t limit, FILE *stream,
-                           struct error *error)
-{
-    struct out *out = memory_bytes(sizeof *out);
-    out->stream = stream;
-    out->used = 0;
-    bool good = put_rows(reader, out, limit, error);
-    free(out);
-    return good;
+    return good && got >= 0;
 }
 
 bool trace_text_write(struct trace_reader *reader, FILE *stream, struct error *error)
@@ -152,12 +97,15 @@ bool trace_text_write(struct trace_reader *reader, FILE *stream, struct error *e
                 "\n# end_tick: %" PRIu64 "\n# origin: %s\n",
                 header->tick_ns, header->ids, header->warmup_end_tick, header->end_tick,
                 header->origin) < 0) {
-        return error_set(error, "the text could not be written: %s", strerror(errno));
+        return fail_writing(error);
     }
     return true;
 }
 
 /* --- reading --------------------------------------------------------------------------------- */
+
+/* The longest row: two numbers of 20 digits, three of 10, a word, a letter, commas. */
+#define ROW_BYTES 96u
 
 /* The keys of comment lines. */
 enum key { KEY_TICK_NS, KEY_IDS, KEY_WARMUP_END_TICK, KEY_END_TICK, KEY_NUMBERS };
@@ -190,16 +138,10 @@ static const char *get_number(const char *at, uint64_t *value)
     if (*at < '0' || *at > '9') {
         return NULL;
     }
-    uint64_t number = 0;
-    for (; *at >= '0' && *at <= '9'; at++) {
-        uint64_t digit = (uint64_t)(*at - '0');
-        if (number > (UINT64_MAX - digit) / 10) {
-            return NULL;
-        }
-        number = number * 10 + digit;
-    }
-    *value = number;
-    return at;
+    char *end;
+    errno = 0;
+    *value = strtoull(at, &end, 10);
+    return errno == 0 ? end : NULL;
 }
 
 static const char *get_word(const char *at, const char *word)
