@@ -33,89 +33,51 @@ static const char *skip_blanks(const char *at)
     return at + strspn(at, " \t\r\n");
 }
 
-static const char *skip_string(const char *at)
-{
-    for (at++; *at != '\0' && *at != '"'; at++) {
-        at += *at == '\\' && at[1] != '\0';
-    }
-    return *at == '"' ? at + 1 : at;
-}
-
 static const char *skip_value(const char *at)
 {
-    size_t depth = 0;
-    at = skip_blanks(at);
-    do {
-        if (*at == '"') {
-            at = skip_string(at);
-        } else if (*at == '{' || *at == '[') {
-            depth++;
-            at++;
-        } else if (*at == '}' || *at == ']') {
-            depth--;
-            at++;
-        } else {
-            size_t plain = strcspn(at, "\"{}[] \t\r\n,:");
-            at += plain > 0 ? plain : 1;
-        }
-        if (depth > 0) {
-            at += strspn(at, " \t\r\n,:");
-        }
-    } while (depth > 0 && *at != '\0');
-    return at;
+    json_error_t end;
+    json_decref(json_loads(at, JSON_DECODE_ANY | JSON_DISABLE_EOF_CHECK, &end));
+    return skip_blanks(at + end.position);
 }
 
-/* Return the value of `key` in the object at `at`, and its key; NULL if it is missing. Keys with
- * escapes are not found. */
-static const char *find_key(const char *at, const char *key, const char **key_at)
+/* Return the value of `key` in the object at `at`, or number `index` of the array there, and set
+ * *found to it, or to its key; NULL if there is none. Keys with escapes are not found. */
+static const char *find_child(const char *at, const char *key, size_t index, const char **found)
 {
-    at = skip_blanks(at);
-    if (*at != '{') {
+    const bool object = *at == '{';
+    const char end = object ? '}' : ']';
+    if (!object && *at != '[') {
         return NULL;
     }
     at = skip_blanks(at + 1);
-    while (*at == '"') {
-        const char *end = skip_string(at);
-        const char *value = skip_blanks(skip_blanks(end) + 1);
-        size_t length = strlen(key);
-        if ((size_t)(end - at) == length + 2 && strncmp(at + 1, key, length) == 0) {
-            *key_at = at;
-            return value;
+    for (size_t i = 0; *at != end; i++) {
+        const char *child = at;
+        at = object ? skip_blanks(skip_value(at) + 1) : at; /* after the colon */
+        const size_t length = object ? strlen(key) : 0;
+        if (object ? strncmp(child + 1, key, length) == 0 && child[length + 1] == '"'
+                   : i == index) {
+            *found = child;
+            return at;
         }
-        at = skip_blanks(skip_value(value));
+        at = skip_value(at);
         at = *at == ',' ? skip_blanks(at + 1) : at;
     }
     return NULL;
-}
-
-static const char *find_element(const char *at, size_t index)
-{
-    at = skip_blanks(at);
-    if (*at != '[') {
-        return NULL;
-    }
-    at = skip_blanks(at + 1);
-    for (size_t i = 0; i < index && *at != '\0'; i++) {
-        at = skip_blanks(skip_value(at));
-        at = *at == ',' ? skip_blanks(at + 1) : at;
-    }
-    return at;
 }
 
 /* Return the text of a place, or of the nearest enclosing one. */
 static const char *find_place(const char *text, const struct place *place)
 {
     const char *found = skip_blanks(text);
-    const char *at = place->key != NULL ? find_key(found, place->key, &found) : NULL;
+    const char *at = place->key != NULL ? find_child(found, place->key, 0, &found) : NULL;
     if (at == NULL || place->part == SIZE_MAX) {
         return found;
     }
-    at = find_element(at, place->part);
-    found = at != NULL ? at : found;
+    at = find_child(at, NULL, place->part, &found);
     if (at != NULL && place->part_key != NULL) {
-        at = find_key(at, place->part_key, &found);
+        at = find_child(at, place->part_key, 0, &found);
         if (at != NULL && place->parameter != NULL) {
-            (void)find_key(at, place->parameter, &found);
+            (void)find_child(at, place->parameter, 0, &found);
         }
     }
     return found;
