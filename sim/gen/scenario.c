@@ -33,6 +33,7 @@ static const char *skip_blanks(const char *at)
     return at + strspn(at, " \t\r\n");
 }
 
+/* Skip a value, and the blanks after it. */
 static const char *skip_value(const char *at)
 {
     json_error_t end;

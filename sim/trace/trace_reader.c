@@ -28,6 +28,18 @@ struct buffer {
     size_t capacity;
 };
 
+/* The position in the blocks, and their sums up to it. */
+struct position {
+    uint64_t at;
+    uint64_t block;
+    uint64_t last_tick;
+    uint64_t events;
+    uint64_t starts;
+    uint64_t reactions;
+    uint64_t max_delay_ticks;
+    uint32_t max_slack_ticks;
+};
+
 struct trace_reader {
     struct trace_header header;
     char *path;
@@ -40,16 +52,7 @@ struct trace_reader {
     struct buffer raw;
     struct buffer stored;
     struct trace_decoded *decoded;
-
-    /* The position. */
-    uint64_t at;
-    uint64_t next_block;
-    uint64_t last_tick;
-    uint64_t events;
-    uint64_t starts;
-    uint64_t reactions;
-    uint64_t max_delay_ticks;
-    uint32_t max_slack_ticks;
+    struct position position;
 };
 
 /* The fields of a section's head. */
@@ -354,10 +357,11 @@ const struct trace_header *trace_reader_header(const struct trace_reader *reader
 static int finish(const struct trace_reader *reader, struct error *error)
 {
     const struct trace_header *header = &reader->header;
-    if (reader->at != reader->origin_at || reader->events != header->events ||
-        reader->starts != header->starts || reader->reactions != header->reactions ||
-        reader->max_delay_ticks != header->max_delay_ticks ||
-        reader->max_slack_ticks != header->max_slack_ticks) {
+    const struct position *end = &reader->position;
+    if (end->at != reader->origin_at || end->events != header->events ||
+        end->starts != header->starts || end->reactions != header->reactions ||
+        end->max_delay_ticks != header->max_delay_ticks ||
+        end->max_slack_ticks != header->max_slack_ticks) {
         (void)error_set(error,
                         "%s: after the last block, %" PRIu64
                         ": the blocks' sums contradict the header; " REMEDY,
@@ -369,15 +373,16 @@ static int finish(const struct trace_reader *reader, struct error *error)
 
 int trace_reader_next(struct trace_reader *reader, struct trace_block *block, struct error *error)
 {
-    if (reader->next_block == reader->blocks) {
+    struct position *position = &reader->position;
+    if (position->block == reader->blocks) {
         return finish(reader, error);
     }
     struct section section;
-    const char *why = read_section(reader, reader->at, TRACE_SECTION_BLOCK, reader->next_block,
+    const char *why = read_section(reader, position->at, TRACE_SECTION_BLOCK, position->block,
                                    TRACE_BLOCK_RAW_MAX, &section);
     if (why == NULL) {
         const struct trace_block_limits limits = {
-            .min_tick = reader->last_tick,
+            .min_tick = position->last_tick,
             .end_tick = reader->header.end_tick,
             .max_delay_ticks = reader->header.max_delay_ticks,
             .max_slack_ticks = reader->header.max_slack_ticks,
@@ -388,7 +393,7 @@ int trace_reader_next(struct trace_reader *reader, struct trace_block *block, st
     }
     if (why != NULL) {
         (void)error_set(error, "%s: block %" PRIu64 ": %s; " REMEDY, reader->path,
-                        reader->next_block, why);
+                        position->block, why);
         return -1;
     }
     const struct trace_decoded *decoded = reader->decoded;
@@ -398,20 +403,20 @@ int trace_reader_next(struct trace_reader *reader, struct trace_block *block, st
         .groups = decoded->groups,
         .record_count = decoded->record_count,
         .group_count = decoded->group_count,
-        .index = reader->next_block,
-        .first_event = reader->events,
+        .index = position->block,
+        .first_event = position->events,
     };
-    reader->at += TRACE_SECTION_BYTES + section.stored_bytes;
-    reader->next_block++;
-    reader->last_tick = decoded->groups[decoded->group_count - 1].tick;
-    reader->events += decoded->record_count;
-    reader->starts += decoded->starts;
-    reader->reactions += decoded->reactions;
-    if (decoded->max_delay_ticks > reader->max_delay_ticks) {
-        reader->max_delay_ticks = decoded->max_delay_ticks;
+    position->at += TRACE_SECTION_BYTES + section.stored_bytes;
+    position->block++;
+    position->last_tick = decoded->groups[decoded->group_count - 1].tick;
+    position->events += decoded->record_count;
+    position->starts += decoded->starts;
+    position->reactions += decoded->reactions;
+    if (decoded->max_delay_ticks > position->max_delay_ticks) {
+        position->max_delay_ticks = decoded->max_delay_ticks;
     }
-    if (decoded->max_slack_ticks > reader->max_slack_ticks) {
-        reader->max_slack_ticks = decoded->max_slack_ticks;
+    if (decoded->max_slack_ticks > position->max_slack_ticks) {
+        position->max_slack_ticks = decoded->max_slack_ticks;
     }
     return 1;
 }
@@ -419,14 +424,7 @@ int trace_reader_next(struct trace_reader *reader, struct trace_block *block, st
 bool trace_reader_rewind(struct trace_reader *reader, struct error *error)
 {
     (void)error;
-    reader->at = TRACE_HEADER_BYTES;
-    reader->next_block = 0;
-    reader->last_tick = 0;
-    reader->events = 0;
-    reader->starts = 0;
-    reader->reactions = 0;
-    reader->max_delay_ticks = 0;
-    reader->max_slack_ticks = 0;
+    reader->position = (struct position){.at = TRACE_HEADER_BYTES};
     return true;
 }
 
