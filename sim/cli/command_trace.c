@@ -2,7 +2,6 @@
 #include "command.h"
 #include "command_option.h"
 #include "error.h"
-#include "portrait_picture.h"
 #include "standard_files.h"
 #include "trace.h"
 #include "trace_info.h"

@@ -344,7 +344,9 @@ bool trace_info_collect(struct trace_reader *reader, struct trace_info *info,
         size_t n = sort_delays(&c);
         find_percentiles(&c, n, trace_reader_header(reader));
         if (portrait != NULL) {
-            trace_portrait_delays(portrait, c.delays, n);
+            portrait->delays = c.delays;
+            portrait->delay_count = n;
+            c.delays = NULL;
         }
     }
     for (size_t i = 0; i < PAGES; i++) {

@@ -1,7 +1,8 @@
 /*
  * trace_portrait.h: the data of a trace's picture: operations and pending timers over the timed
  * window, in equal stretches of whole ticks, and the distribution of the delays. trace_info_collect
- * fills it; it is written as a table, one row for each value, for plots/portrait.gp.
+ * fills it; it is written as a table, panel,series,from_s,to_s,value,trace, one row for each value,
+ * and drawn by gnuplot with the script plots/portrait.gp.
  */
 #ifndef SIM_TRACE_PORTRAIT_H
 #define SIM_TRACE_PORTRAIT_H
@@ -9,12 +10,16 @@
 #include "error.h"
 #include "trace.h"
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 /* The resolution of the picture. */
 #define TRACE_PORTRAIT_STRETCHES 120u
+
+/* The traces in one picture. */
+#define PORTRAITS_MAX            2
 
 #define PORTRAIT_SERIES_MAP(X)                                                                     \
     X(PORTRAIT_START, "start")                                                                     \
@@ -32,7 +37,7 @@ struct portrait_delay {
     uint64_t count;
 };
 
-/* Treat as opaque. */
+/* Treat as opaque; trace_info_collect moves the delays here. */
 struct trace_portrait {
     uint64_t tick_ns;
     uint64_t first_tick; /* of the window */
@@ -57,16 +62,13 @@ void trace_portrait_count(struct trace_portrait *portrait, enum portrait_series 
 /* Record the number of timers pending after a start at that tick. */
 void trace_portrait_pending(struct trace_portrait *portrait, uint64_t tick, uint64_t pending);
 
-/* Copy the delays, which are in ascending order. */
-void trace_portrait_delays(struct trace_portrait *portrait, const struct portrait_delay *delays,
-                           size_t count);
-
-/* Write the table of `count` portraits as CSV: panel,series,from_s,to_s,value,trace. `operations`
- * are per second, `pending` the maximum within the stretch, `delays` the percentage of the starts,
- * by tenths of a power of ten. Times count from the window's begin. `names` of the traces must need
- * no quoting in CSV. */
-bool trace_portrait_write(const struct trace_portrait *portraits, const char *const *names,
-                          size_t count, const char *path, struct error *error);
+/* Write FOLDER/portrait-NAME.csv and draw it as .svg and .png, for one trace, or for two side by
+ * side; NAME is the trace's without its folder and ending, NAME-beside-NAME for two. The folder is
+ * made if necessary. `stem` gets the three files' common beginning. False with `error` set if the
+ * table cannot be written, or if gnuplot or the script is missing or fails; then the table is kept,
+ * without pictures. */
+bool portrait_picture(const struct trace_portrait *portraits, const char *const *trace_paths,
+                      size_t count, const char *folder, char stem[PATH_MAX], struct error *error);
 
 /* Harmless on a zeroed one. */
 void trace_portrait_release(struct trace_portrait *portrait);
