@@ -12,43 +12,22 @@
 #define PAGE_WORDS 64u
 #define PAGE_IDS   (PAGE_WORDS * WORD_IDS)
 
-struct page {
-    uint64_t *words; /* NULL: none of its ids is used */
-    uint32_t before; /* number of ids in the pages before it, once counted */
-};
-
-struct trace_ids {
-    struct page *pages;
-    uint32_t room;
-    uint32_t page_count;
-    uint32_t count;
-    uint64_t end;
-};
-
-struct trace_ids *trace_ids_create(void)
+void trace_ids_release(struct trace_ids *ids)
 {
-    return memory_new(1, sizeof(struct trace_ids));
-}
-
-void trace_ids_destroy(struct trace_ids *ids)
-{
-    if (ids == NULL) {
-        return;
-    }
     for (uint32_t i = 0; i < ids->page_count; i++) {
         free(ids->pages[i].words);
     }
     free(ids->pages);
-    free(ids);
+    *ids = (struct trace_ids){0};
 }
 
-static struct page *reach_page(struct trace_ids *ids, uint32_t at)
+static struct trace_ids_page *reach_page(struct trace_ids *ids, uint32_t at)
 {
     MEMORY_REACH(ids->pages, ids->room, at);
     while (ids->page_count <= at) {
-        ids->pages[ids->page_count++] = (struct page){0};
+        ids->pages[ids->page_count++] = (struct trace_ids_page){0};
     }
-    struct page *page = &ids->pages[at];
+    struct trace_ids_page *page = &ids->pages[at];
     if (page->words == NULL) {
         page->words = memory_new(PAGE_WORDS, sizeof *page->words);
     }
@@ -57,22 +36,12 @@ static struct page *reach_page(struct trace_ids *ids, uint32_t at)
 
 void trace_ids_add(struct trace_ids *ids, uint32_t id)
 {
-    const struct page *page = reach_page(ids, id / PAGE_IDS);
+    const struct trace_ids_page *page = reach_page(ids, id / PAGE_IDS);
     uint64_t *word = &page->words[id % PAGE_IDS / WORD_IDS];
     const uint64_t bit = UINT64_C(1) << id % WORD_IDS;
     ids->count += (*word & bit) == 0;
     *word |= bit;
     ids->end = id >= ids->end ? (uint64_t)id + 1 : ids->end;
-}
-
-uint32_t trace_ids_count(const struct trace_ids *ids)
-{
-    return ids->count;
-}
-
-uint64_t trace_ids_end(const struct trace_ids *ids)
-{
-    return ids->end;
 }
 
 /* Return whether `count` ids below `end` are too few. */
@@ -107,7 +76,7 @@ static void count_pages(struct trace_ids *ids)
 /* Return the number of smaller ids. */
 static uint32_t rank_of(const struct trace_ids *ids, uint32_t id)
 {
-    const struct page *page = &ids->pages[id / PAGE_IDS];
+    const struct trace_ids_page *page = &ids->pages[id / PAGE_IDS];
     const unsigned at = id % PAGE_IDS / WORD_IDS;
     uint32_t rank = page->before;
     for (unsigned w = 0; w < at; w++) {
@@ -155,9 +124,9 @@ static bool write_records(struct trace_reader *reader, struct trace_writer *writ
 static char *origin_text(const char *before, const struct trace_ids *ids)
 {
     json_t *origin = json_loads(before, 0, NULL);
-    (void)json_object_set_new(origin, "timers", json_integer(trace_ids_count(ids)));
+    (void)json_object_set_new(origin, "timers", json_integer(ids->count));
     (void)json_object_set_new(origin, "ids_before_went_to",
-                              json_integer((json_int_t)(trace_ids_end(ids) - 1)));
+                              json_integer((json_int_t)(ids->end - 1)));
     char *text = json_dumps(origin, JSON_COMPACT);
     json_decref(origin);
     return text;
@@ -229,14 +198,14 @@ bool trace_ids_check(struct trace_reader *reader, const char *path, struct error
     if (!are_few(0, header->ids) || !are_unseen(header)) {
         return true;
     }
-    struct trace_ids *ids = trace_ids_create();
-    bool good = add_named(reader, ids, error);
-    if (good && are_few(ids->count, header->ids) && ids->end == header->ids) {
+    struct trace_ids ids = {0};
+    bool good = add_named(reader, &ids, error);
+    if (good && are_few(ids.count, header->ids) && ids.end == header->ids) {
         good = error_set(error,
                          "%s: names %" PRIu32 " timers by ids up to %" PRIu64
                          ", and a replay keeps room for all ids; " TRACE_IDS_REMEDY,
-                         path, ids->count, ids->end - 1);
+                         path, ids.count, ids.end - 1);
     }
-    trace_ids_destroy(ids);
+    trace_ids_release(&ids);
     return good;
 }

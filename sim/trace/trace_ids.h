@@ -18,22 +18,22 @@
 #define TRACE_IDS_NEVER_SPARSE 1024u
 #define TRACE_IDS_SPARSE       16u
 
-struct trace_ids;
+/* A set of ids; zero at first. It takes a bit for each id of a page with any, and a few bytes for
+ * each page up to the largest. */
+struct trace_ids {
+    struct trace_ids_page {
+        uint64_t *words; /* NULL: none of its ids is used */
+        uint32_t before; /* number of ids in the pages before it, once counted */
+    } *pages;
+    uint32_t room;
+    uint32_t page_count;
+    uint32_t count; /* of ids */
+    uint64_t end;   /* one more than the largest id; 0 if there is none */
+};
 
-/* Make an empty set of ids. It takes a bit for each id of a page with any, and a few bytes for each
- * page up to the largest. */
-struct trace_ids *trace_ids_create(void);
-
-/* Harmless on NULL. */
-void trace_ids_destroy(struct trace_ids *ids);
+void trace_ids_release(struct trace_ids *ids);
 
 void trace_ids_add(struct trace_ids *ids, uint32_t id);
-
-/* Return the number of ids. */
-uint32_t trace_ids_count(const struct trace_ids *ids);
-
-/* Return one more than the largest; 0 if there is none. */
-uint64_t trace_ids_end(const struct trace_ids *ids);
 
 bool trace_ids_are_sparse(const struct trace_ids *ids);
 

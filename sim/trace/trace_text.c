@@ -124,7 +124,7 @@ struct text {
     bool said[KEY_NUMBERS];
     uint64_t number[KEY_NUMBERS];
     char *origin;
-    struct trace_ids *ids; /* the ids used */
+    struct trace_ids ids; /* the ids used */
 };
 
 static bool refuse(const struct text *text, struct error *error, const char *why)
@@ -268,7 +268,7 @@ static bool read_row(struct text *text, char *line, struct error *error)
     }
     text->last_tick = tick;
     text->reactions += cause.basis != TRACE_EXTERNAL;
-    trace_ids_add(text->ids, (uint32_t)id);
+    trace_ids_add(&text->ids, (uint32_t)id);
     return true;
 }
 
@@ -336,7 +336,7 @@ static bool read_lines(struct text *text, struct line_reader *reader, struct err
 static char *default_origin(const struct text *text)
 {
     json_t *origin = json_pack("{s:s, s:o, s:I}", "source", "csv", "file", json_text(text->name),
-                               "timers", (json_int_t)trace_ids_count(text->ids));
+                               "timers", (json_int_t)text->ids.count);
     char *made = json_dumps(origin, JSON_COMPACT);
     json_decref(origin);
     return made;
@@ -396,17 +396,17 @@ static bool send_to_output(const char *path, struct error *error)
 static bool settle_ids(struct text *text, const char *made, const char *out_path,
                        const struct trace_text_options *options, struct error *error)
 {
-    const uint64_t end = trace_ids_end(text->ids);
-    const bool sparse = least_ids(text, options) < end && trace_ids_are_sparse(text->ids);
+    const uint64_t end = text->ids.end;
+    const bool sparse = least_ids(text, options) < end && trace_ids_are_sparse(&text->ids);
     const bool anew = end > 0 && (options->dense_ids || sparse);
     if (options->ids != NULL) {
-        *options->ids = (struct trace_text_ids){.named = trace_ids_count(text->ids),
+        *options->ids = (struct trace_text_ids){.named = text->ids.count,
                                                 .largest = end > 0 ? (uint32_t)(end - 1) : 0,
                                                 .numbered_anew = anew,
                                                 .causes_known = text->causes,
                                                 .reactions = text->reactions};
     }
-    return anew ? trace_ids_renumber(made, out_path, text->ids, error)
+    return anew ? trace_ids_renumber(made, out_path, &text->ids, error)
                 : made == out_path || send_to_output(made, error);
 }
 
@@ -417,7 +417,7 @@ bool trace_text_read(const char *path, const char *out_path,
     if (reader == NULL) {
         return false;
     }
-    struct text text = {.name = line_reader_name(reader), .ids = trace_ids_create()};
+    struct text text = {.name = line_reader_name(reader)};
     /* Whether the ids are kept is known only at the end of the text: until then, standard output
      * waits. */
     struct temporary spool = {0};
@@ -429,7 +429,7 @@ bool trace_text_read(const char *path, const char *out_path,
            commit(&text, options, error) && settle_ids(&text, made, out_path, options, error);
     trace_writer_abort(text.writer);
     temporary_remove(&spool);
-    trace_ids_destroy(text.ids);
+    trace_ids_release(&text.ids);
     free(text.origin);
     line_reader_close(reader);
     return good;
