@@ -376,7 +376,6 @@ bool gen_herds_read(struct gen_model *model, unsigned row, unsigned rows, struct
     const double per_second = gen_per_second(model);
     double away = p[GEN_STORM_AWAY_S] * per_second;
     *herds = (struct gen_herds){
-        .any = p[GEN_DEPLOY] > 0 || p[GEN_STORM] > 0 || (freezes && p[GEN_FREEZE] > 0),
         .deploy = moments(model, row + GEN_DEPLOY, derived_seed(model, row + GEN_DEPLOY)),
         .storm = moments(model, row + GEN_STORM, derived_seed(model, row + GEN_STORM)),
         .deploy_over_ticks = p[GEN_DEPLOY_OVER_S] * per_second,
@@ -447,20 +446,22 @@ static uint64_t next_moment(const struct gen_moments *when, uint64_t now, uint32
     return moment(when, k);
 }
 
-uint64_t gen_herds_next(const struct gen_herds *herds, uint64_t now, uint32_t number)
+void gen_file_herded(struct gen_model *model, const struct gen_herds *herds, uint64_t now,
+                     uint64_t tick, uint32_t number)
 {
     uint64_t next = next_moment(&herds->deploy, now, number);
+    tick = next < tick ? next : tick;
     uint64_t k;
     if (last_moment(&herds->storm, now, &k) && concerns(&herds->storm, k, number)) {
-        uint64_t tick = back(herds, k, number);
-        next = tick > now && tick < next ? tick : next;
+        next = back(herds, k, number);
+        tick = next > now && next < tick ? next : tick;
     }
     /* A peer is visited when it falls silent, in order to plan its return. */
-    uint64_t silent = next_moment(&herds->storm, now, number);
-    return silent < next ? silent : next;
+    next = next_moment(&herds->storm, now, number);
+    gen_file(model, next < tick ? next : tick, number);
 }
 
-enum gen_herd gen_herds_at(const struct gen_herds *herds, uint64_t now, uint32_t number)
+enum gen_herd gen_herd_at(const struct gen_herds *herds, uint64_t now, uint32_t number)
 {
     uint64_t k;
     if (last_moment(&herds->deploy, now, &k) && moment(&herds->deploy, k) == now &&
@@ -474,7 +475,7 @@ enum gen_herd gen_herds_at(const struct gen_herds *herds, uint64_t now, uint32_t
     return GEN_HERD_NONE;
 }
 
-uint64_t gen_herds_arrival(const struct gen_herds *herds, uint64_t now, uint32_t number)
+uint64_t gen_arrival(const struct gen_herds *herds, uint64_t now, uint32_t number)
 {
     uint64_t k;
     if (last_moment(&herds->storm, now, &k) && concerns(&herds->storm, k, number)) {

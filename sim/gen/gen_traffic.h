@@ -283,7 +283,6 @@ struct gen_moments {
 };
 
 struct gen_herds {
-    bool any;
     struct gen_moments deploy;
     struct gen_moments storm;
     struct gen_moments freeze;
@@ -303,35 +302,16 @@ enum gen_herd {
  * set. False if one lasts longer than until the next. */
 bool gen_herds_read(struct gen_model *model, unsigned row, unsigned rows, struct gen_herds *herds);
 
-/* The parts of the functions below for models with herds. */
-uint64_t gen_herds_next(const struct gen_herds *herds, uint64_t now, uint32_t number);
-enum gen_herd gen_herds_at(const struct gen_herds *herds, uint64_t now, uint32_t number);
-uint64_t gen_herds_arrival(const struct gen_herds *herds, uint64_t now, uint32_t number);
-
 /* File a connection at `tick`, or before, if a herd affects it between `now` and then. It can
  * therefore be visited without an event of its own. */
-static inline void gen_file_herded(struct gen_model *model, const struct gen_herds *herds,
-                                   uint64_t now, uint64_t tick, uint32_t number)
-{
-    if (__builtin_expect(herds->any, 0)) {
-        uint64_t moment = gen_herds_next(herds, now, number);
-        tick = moment < tick ? moment : tick;
-    }
-    gen_file(model, tick, number);
-}
+void gen_file_herded(struct gen_model *model, const struct gen_herds *herds, uint64_t now,
+                     uint64_t tick, uint32_t number);
 
 /* Return the effect of a herd on a connection at `now`, after its expiries. */
-static inline enum gen_herd gen_herd_at(const struct gen_herds *herds, uint64_t now,
-                                        uint32_t number)
-{
-    return __builtin_expect(herds->any, 0) ? gen_herds_at(herds, now, number) : GEN_HERD_NONE;
-}
+enum gen_herd gen_herd_at(const struct gen_herds *herds, uint64_t now, uint32_t number);
 
-/* Return when a message that would arrive at `now` arrives: then, or after a freeze. */
-static inline uint64_t gen_arrival(const struct gen_herds *herds, uint64_t now, uint32_t number)
-{
-    return __builtin_expect(herds->any, 0) ? gen_herds_arrival(herds, now, number) : now;
-}
+/* Return when a message that would arrive at `now` arrives: then, or after a storm or freeze. */
+uint64_t gen_arrival(const struct gen_herds *herds, uint64_t now, uint32_t number);
 
 /* Return when a connection that a herd has closed at `now` connects again, and count it:
  * `count_deployed` is the counter of deploys, and the next one that of storms. */
