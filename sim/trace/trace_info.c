@@ -27,10 +27,6 @@ struct timer {
 #define PAGE_TIMERS ((size_t)4096)
 #define PAGES       (UINT32_MAX / PAGE_TIMERS + 1)
 
-struct page {
-    struct timer *timers; /* NULL: none is used */
-};
-
 struct entry {
     uint64_t tick;
     uint32_t id;
@@ -54,7 +50,7 @@ struct collector {
     struct trace_dispersion starts_100ms;
     struct trace_dispersion starts_1s;
     uint64_t tick;
-    struct page *pages;
+    struct timer **pages; /* NULL: none of a page is used */
     struct entry *heap;
     size_t heap_count;
     size_t heap_capacity;
@@ -89,11 +85,11 @@ static void heap_pop(struct collector *c)
 
 static struct timer *timer_of(struct collector *c, uint32_t id)
 {
-    struct page *page = &c->pages[id / PAGE_TIMERS];
-    if (page->timers == NULL) {
-        page->timers = memory_new(PAGE_TIMERS, sizeof *page->timers);
+    struct timer **page = &c->pages[id / PAGE_TIMERS];
+    if (*page == NULL) {
+        *page = memory_new(PAGE_TIMERS, sizeof **page);
     }
-    return &page->timers[id % PAGE_TIMERS];
+    return &(*page)[id % PAGE_TIMERS];
 }
 
 /* Fire the timers due by `now`. */
@@ -350,7 +346,7 @@ bool trace_info_collect(struct trace_reader *reader, struct trace_info *info,
         }
     }
     for (size_t i = 0; i < PAGES; i++) {
-        free(c.pages[i].timers);
+        free(c.pages[i]);
     }
     free(c.pages);
     free(c.heap);

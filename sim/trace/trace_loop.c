@@ -343,6 +343,7 @@ static void number_all(struct loader *loader, struct keyed *keyed)
         }
     }
     loop->by_first.count = loader->first_count;
+    loop->by_first.ascending = true;
     number_descending(&loop->by_last, keyed, named);
     collect_left(loader, keyed);
 }
@@ -422,35 +423,19 @@ uint64_t trace_loop_step_at(const struct trace_loop *loop, int64_t tick)
     return low;
 }
 
-/* Return how many of the keys, in either order, are on the near side: at least, or below `tick`. */
-static uint32_t count_keys(const struct loop_numbering *numbering, int64_t tick, bool at_least)
+uint32_t trace_loop_ids(const struct loop_numbering *numbering, int64_t tick)
 {
     uint32_t low = 0;
     uint32_t high = numbering->count;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
-        if ((numbering->keys[middle] >= tick) == at_least) {
+        if ((numbering->keys[middle] < tick) == numbering->ascending) {
             low = middle + 1;
         } else {
             high = middle;
         }
     }
     return low;
-}
-
-uint32_t trace_loop_ids_from(const struct trace_loop *loop, int64_t tick)
-{
-    return count_keys(&loop->by_last, tick, true);
-}
-
-uint32_t trace_loop_ids_before(const struct trace_loop *loop, int64_t tick)
-{
-    return count_keys(&loop->by_first, tick, false);
-}
-
-uint32_t trace_loop_ids_left(const struct trace_loop *loop, int64_t tick)
-{
-    return count_keys(&loop->by_left, tick, true);
 }
 
 static void release_numbering(struct loop_numbering *numbering)

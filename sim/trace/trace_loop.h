@@ -53,12 +53,12 @@ struct loop_step {
     uint8_t marks; /* enum loop_mark */
 };
 
-/* A numbering without gaps of the ids that a part of a pass needs: ids with keys on the near side
- * of a tick come first. */
+/* A numbering without gaps of the ids that a part of a pass needs, in the order of their keys. */
 struct loop_numbering {
     uint32_t *rank; /* by id */
     int64_t *keys;  /* by rank */
     uint32_t count; /* of keys */
+    bool ascending;
 };
 
 struct trace_loop {
@@ -74,10 +74,11 @@ struct trace_loop {
     uint32_t left_count;
     uint32_t left_passes; /* timers may be left from this many passes back: 0 to 2 */
 
-    struct loop_numbering by_last;  /* by the last tick at which it is pending or used,
-                                       descending */
-    struct loop_numbering by_first; /* by the first tick at which it is used, ascending */
-    struct loop_numbering by_left;  /* of `left`, by `end`, descending */
+    struct loop_numbering by_last;  /* for a pass that is entered: by the last tick at which it is
+                                       pending or used, descending */
+    struct loop_numbering by_first; /* for one that is left: by the first tick at which it is
+                                       used, ascending */
+    struct loop_numbering by_left;  /* for one that has ended: of `left`, by `end`, descending */
 
     uint32_t taken_over; /* timers, in each pass but the first */
     uint32_t freed;      /* reactions that are external in each pass but the first */
@@ -93,11 +94,8 @@ bool trace_loop_read(struct trace_loop *loop, struct trace_reader *reader, const
 /* Return the first step of the window at `tick` or later. */
 uint64_t trace_loop_step_at(const struct trace_loop *loop, int64_t tick);
 
-/* Return the number of ids needed by a pass that is entered at `tick`, by one that is left before
- * `tick`, and by one that has ended, `tick` after its beginning. */
-uint32_t trace_loop_ids_from(const struct trace_loop *loop, int64_t tick);
-uint32_t trace_loop_ids_before(const struct trace_loop *loop, int64_t tick);
-uint32_t trace_loop_ids_left(const struct trace_loop *loop, int64_t tick);
+/* Return how many of a numbering's ids have keys at or after `tick`; if ascending, before it. */
+uint32_t trace_loop_ids(const struct loop_numbering *numbering, int64_t tick);
 
 void trace_loop_release(struct trace_loop *loop);
 

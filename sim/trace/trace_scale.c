@@ -96,9 +96,9 @@ static uint32_t pass_ids(const struct scaler *scaler, int64_t shift, int32_t pas
 {
     const struct trace_loop *loop = &scaler->loop;
     int64_t begun = pass * loop->length_ticks - shift;
-    return pass < 0    ? trace_loop_ids_left(loop, -begun)
-           : pass == 0 ? trace_loop_ids_from(loop, shift)
-                       : trace_loop_ids_before(loop, pass_end(scaler, begun));
+    return pass < 0    ? trace_loop_ids(&loop->by_left, -begun)
+           : pass == 0 ? trace_loop_ids(&loop->by_last, shift)
+                       : trace_loop_ids(&loop->by_first, pass_end(scaler, begun));
 }
 
 /* Return the number of ids of a copy, and add up the events of its window. */

@@ -291,8 +291,8 @@ static void check_loop(struct trace_reader *reader)
         rank = loop.by_first.rank[step->id];
         FUZZ_REQUIRE(step->tick < 0 || loop.by_first.keys[rank] <= step->tick);
     }
-    FUZZ_REQUIRE(trace_loop_ids_from(&loop, 0) == loop.by_last.count);
-    FUZZ_REQUIRE(trace_loop_ids_before(&loop, loop.length_ticks) == loop.by_first.count);
+    FUZZ_REQUIRE(trace_loop_ids(&loop.by_last, 0) == loop.by_last.count);
+    FUZZ_REQUIRE(trace_loop_ids(&loop.by_first, loop.length_ticks) == loop.by_first.count);
     trace_loop_release(&loop);
 }
 
