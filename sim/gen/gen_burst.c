@@ -44,7 +44,6 @@ struct burst {
     struct gen_span timeouts;
     uint64_t period_ticks;
     uint64_t lag_ticks;
-    double cancelled;
     double mean_passed; /* rounded up, exponential numbers of bursts are geometric */
 };
 
@@ -73,7 +72,7 @@ static void visit(struct gen_model *model, uint64_t now, uint32_t number)
         gen_timer_start(model, now, &connection->timers[KIND_REQUEST],
                         gen_span_draw(model, &burst->timeouts));
         connection->event_at =
-            gen_chance(model, burst->cancelled) ? now + burst->lag_ticks : GEN_NEVER;
+            gen_chance(model, model->parameters[CANCELLED]) ? now + burst->lag_ticks : GEN_NEVER;
     }
     gen_file(model, gen_next(connection->timers, KINDS, connection->event_at), number);
 }
@@ -84,7 +83,6 @@ static bool create(struct gen_model *model)
     struct burst *burst = model->state;
     burst->period_ticks = gen_whole_ticks(p[PERIOD_MS] * gen_per_ms(model));
     burst->lag_ticks = gen_whole_ticks(p[LAG_MS] * gen_per_ms(model));
-    burst->cancelled = p[CANCELLED];
     burst->mean_passed = p[JOIN] < 1 ? -1 / random_log(1 - p[JOIN]) : 0;
     if (!gen_span_read(model, TIMEOUT_MIN_S, &burst->timeouts)) {
         return false;

@@ -62,7 +62,6 @@ struct delay_queue {
     double delay_min_ticks;
     double delay_max_ticks;
     double log_spread; /* of the longest delay to the shortest */
-    double cancelled;
     double pause_ticks;
     uint64_t campaign_tick; /* the last before the model begins */
     uint64_t campaign_period_ticks;
@@ -90,7 +89,7 @@ static void start_job(struct gen_model *model, uint64_t now, struct slot *slot)
                                      random_exp(queue->log_spread * random_unit(&model->random)));
     gen_timer_start(model, now, &slot->timers[KIND_JOB], delay);
     slot->event_at = GEN_NEVER;
-    if (delay > 1 && gen_chance(model, queue->cancelled)) {
+    if (delay > 1 && gen_chance(model, model->parameters[CANCELLED])) {
         slot->event_at = now + cancel_after(random_unit(&model->random), delay);
     }
 }
@@ -142,8 +141,8 @@ static void populate_ordinary(struct gen_model *model, uint64_t now, struct slot
     const struct delay_queue *queue = model->state;
     double spread = queue->delay_max_ticks - queue->delay_min_ticks;
     double delay_mean = queue->log_spread > 0 ? spread / queue->log_spread : queue->delay_min_ticks;
-    double kept = (1 - queue->cancelled) * delay_mean;
-    double cancelled = queue->cancelled * delay_mean / 2;
+    double kept = (1 - model->parameters[CANCELLED]) * delay_mean;
+    double cancelled = model->parameters[CANCELLED] * delay_mean / 2;
     double u = random_unit(&model->random) * (kept + cancelled + queue->pause_ticks);
     if (u > kept + cancelled) {
         slot->event_at = now - 1 + gen_exponential(model, queue->pause_ticks);
@@ -173,7 +172,6 @@ static bool create(struct gen_model *model)
     queue->delay_min_ticks = p[DELAY_MIN_S] * per_second;
     queue->delay_max_ticks = p[DELAY_MAX_S] * per_second;
     queue->log_spread = random_log(p[DELAY_MAX_S] / p[DELAY_MIN_S]);
-    queue->cancelled = p[CANCELLED];
     queue->pause_ticks = p[PAUSE_S] * per_second;
     queue->campaign_period_ticks = gen_whole_ticks(p[CAMPAIGN_PERIOD_S] * per_second);
     uint64_t at = (uint64_t)(p[CAMPAIGN_AT_S] * per_second);

@@ -58,17 +58,16 @@ struct connection {
 
 struct heartbeat {
     struct gen_herds herds;
-    double jitter;
     enum trace_basis basis;
 };
 
 static uint64_t draw_delay(struct gen_model *model, uint64_t period_ticks)
 {
-    const struct heartbeat *heartbeat = model->state;
-    if (!(heartbeat->jitter > 0)) {
+    const double jitter = model->parameters[JITTER];
+    if (!(jitter > 0)) {
         return period_ticks;
     }
-    double share = heartbeat->jitter * (2 * random_unit(&model->random) - 1);
+    double share = jitter * (2 * random_unit(&model->random) - 1);
     return gen_whole_ticks((double)period_ticks * (1 + share));
 }
 
@@ -101,7 +100,6 @@ static bool create(struct gen_model *model)
     if (!gen_span_read(model, PERIOD_MIN_S, &span)) {
         return false;
     }
-    heartbeat->jitter = p[JITTER];
     heartbeat->basis = gen_rearm_basis(model, REARM);
     model->warmup_end = GEN_EPOCH;
     if (!gen_herds_read(model, HERDS, GEN_CLOSING_ROWS, &heartbeat->herds)) {

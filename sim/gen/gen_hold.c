@@ -124,10 +124,7 @@ struct hold {
     double pareto_least;
     double mean_ticks;
     enum trace_basis basis;
-    double lookahead;
-    double remote;
     uint32_t pool; /* timers of an event, one of them pending */
-    double alternate;
     uint32_t free; /* markov: an idle event; its timer's `due` is the next one */
     uint32_t free_count;
     double up_ticks;
@@ -268,14 +265,15 @@ static void let_go(struct gen_model *model, uint32_t number)
 static uint32_t draw_run(struct gen_model *model)
 {
     const struct hold *state = model->state;
+    const double alternate = model->parameters[ALTERNATE];
     bool last = state->free_count + 1 == model->connections;
-    bool drawn = gen_chance(model, state->alternate);
+    bool drawn = gen_chance(model, alternate);
     model->counts[COUNT_FORCED] += last && !drawn;
     if (!drawn && !last) {
         return 0;
     }
     uint32_t run = 1;
-    while (!gen_chance(model, state->alternate)) {
+    while (!gen_chance(model, alternate)) {
         if (run > state->free_count) {
             model->counts[COUNT_FORCED]++;
             break;
@@ -365,7 +363,6 @@ static bool hold_create(struct gen_model *model)
     const double *p = model->parameters;
     struct hold *state = model->state;
     uint32_t events = model->connections;
-    state->alternate = p[ALTERNATE];
     state->up_ticks = p[UP_MS] * gen_per_ms(model);
     if (p[MODEL] == MODEL_MARKOV && !make_room(model)) {
         return false;
@@ -412,30 +409,28 @@ static void move(struct gen_model *model, uint32_t number, struct gen_timer *tim
 
 static void phold_visit(struct gen_model *model, uint64_t now, uint32_t number)
 {
-    const struct hold *state = model->state;
+    const double lookahead = model->parameters[LOOKAHEAD];
     struct gen_timer *timer = &((struct gen_timer *)model->records)[number];
     gen_timer_fire(model, timer);
-    if (gen_chance(model, state->remote)) {
+    if (gen_chance(model, model->parameters[REMOTE])) {
         move(model, number, timer);
     }
-    hold(model, now, number, timer, state->lookahead + (1 - state->lookahead) * draw(model));
+    hold(model, now, number, timer, lookahead + (1 - lookahead) * draw(model));
 }
 
 /* Draw an increment that includes a random moment: with the lookahead's share of the mean the
  * moment is in the lookahead, and the draw has no bias. */
 static double draw_phold_met(struct gen_model *model)
 {
-    const struct hold *state = model->state;
-    double drawn = gen_chance(model, state->lookahead) ? draw(model) : draw_met(model);
-    return state->lookahead + (1 - state->lookahead) * drawn;
+    const double lookahead = model->parameters[LOOKAHEAD];
+    double drawn = gen_chance(model, lookahead) ? draw(model) : draw_met(model);
+    return lookahead + (1 - lookahead) * drawn;
 }
 
 static bool phold_create(struct gen_model *model)
 {
     const double *p = model->parameters;
     struct hold *state = model->state;
-    state->lookahead = p[LOOKAHEAD];
-    state->remote = p[REMOTE];
     state->pool = 1 + (uint32_t)p[IDLE];
     model->timer_number = model->connections * state->pool;
     begin(model);

@@ -103,8 +103,6 @@ struct connection {
 struct quic {
     double gap_ticks;
     double pause_ticks;
-    double jitter;
-    double loss;
     uint64_t pacing_ticks;
     uint64_t initial_pto_ticks;
     double granularity_ticks;
@@ -146,10 +144,11 @@ static uint64_t pto(const struct quic *quic, const struct connection *connection
 static void send_last(struct gen_model *model, uint64_t now, struct connection *connection)
 {
     const struct quic *quic = model->state;
-    if (gen_chance(model, quic->loss)) {
+    const double *p = model->parameters;
+    if (gen_chance(model, p[LOSS])) {
         model->counts[COUNT_LOSSES]++;
     } else {
-        double share = quic->jitter * (2 * random_unit(&model->random) - 1);
+        double share = p[JITTER] * (2 * random_unit(&model->random) - 1);
         connection->sample_ticks = (float)((double)connection->rtt_ticks * (1 + share));
         uint64_t ack_at = now + gen_whole_ticks((double)connection->sample_ticks);
         if (ack_at < connection->event_at) {
@@ -342,14 +341,14 @@ static void read_traffic(struct gen_model *model, double pacing_ticks)
     const double per_ms = gen_per_ms(model);
     double sigma = p[RTT_SIGMA];
     double rtt = p[RTT_MEDIAN_MS] * per_ms * random_exp(sigma * sigma / 2) + 0.5;
-    double timeout = rtt * (1 + 2 * quic->jitter) + quic->max_ack_delay_ticks;
+    double timeout = rtt * (1 + 2 * p[JITTER]) + quic->max_ack_delay_ticks;
     double probes = 0;
     double wait = rtt;
-    double lost = quic->loss;
+    double lost = p[LOSS];
     for (double until = timeout; until < (double)quic->idle_ticks && lost > 1e-9; until *= 2) {
         probes += lost;
         wait += lost * until;
-        lost *= quic->loss;
+        lost *= p[LOSS];
     }
     double request_operations = quic->flight + probes + 3;
     double connect_operations = 1 + probes + 3;
@@ -381,8 +380,6 @@ static bool create(struct gen_model *model)
     *quic = (struct quic){
         .gap_ticks = per_second / p[RATE_PER_S],
         .pause_ticks = p[PAUSE_S] * per_second,
-        .jitter = p[JITTER],
-        .loss = p[LOSS],
         .pacing_ticks = gen_whole_ticks(p[PACING_MS] * per_ms),
         .initial_pto_ticks = gen_whole_ticks((p[INITIAL_RTT_MS] + initial_variation) * per_ms),
         .granularity_ticks = p[GRANULARITY_MS] * per_ms,

@@ -82,14 +82,8 @@ struct caller {
 
 struct retry {
     double gap_ticks;
-    double failure;
     double backoff_ticks;
-    double multiplier;
     double backoff_max_ticks;
-    double jitter;
-    double jitter_share;
-    double cancelled;
-    uint32_t attempts;
     uint64_t outage_tick;
     uint64_t outage_ticks;
     uint64_t outage_period_ticks;
@@ -98,13 +92,13 @@ struct retry {
 
 static uint64_t draw_delay(struct gen_model *model, double backoff_ticks)
 {
-    const struct retry *retry = model->state;
-    if (retry->jitter == JITTER_PROPORTIONAL) {
-        double share = retry->jitter_share * (2 * random_unit(&model->random) - 1);
+    const double *p = model->parameters;
+    if (p[JITTER] == JITTER_PROPORTIONAL) {
+        double share = p[JITTER_SHARE] * (2 * random_unit(&model->random) - 1);
         backoff_ticks *= 1 + share;
-    } else if (retry->jitter == JITTER_EQUAL) {
+    } else if (p[JITTER] == JITTER_EQUAL) {
         backoff_ticks *= 0.5 + 0.5 * random_unit(&model->random);
-    } else if (retry->jitter == JITTER_FULL) {
+    } else if (p[JITTER] == JITTER_FULL) {
         backoff_ticks *= random_unit(&model->random);
     }
     return gen_whole_ticks(backoff_ticks);
@@ -127,26 +121,27 @@ static void next_call(struct gen_model *model, uint64_t now, struct caller *call
 
 static void attempt(struct gen_model *model, uint64_t now, struct caller *caller)
 {
+    const double *p = model->parameters;
     const struct retry *retry = model->state;
     model->counts[COUNT_ATTEMPTS]++;
-    if (!gen_chance(model, retry->failure) && !is_outage(retry, now)) {
+    if (!gen_chance(model, p[FAILURE]) && !is_outage(retry, now)) {
         next_call(model, now, caller);
         return;
     }
     model->counts[COUNT_FAILURES]++;
-    double backoff = caller->backoff_ticks * retry->multiplier;
+    double backoff = caller->backoff_ticks * p[MULTIPLIER];
     caller->backoff_ticks = caller->failures == 0 ? retry->backoff_ticks : backoff;
     if (caller->backoff_ticks > retry->backoff_max_ticks) {
         caller->backoff_ticks = retry->backoff_max_ticks;
     }
-    if (++caller->failures == retry->attempts) {
+    if (++caller->failures == (uint32_t)p[ATTEMPTS]) {
         model->counts[COUNT_GIVEN_UP]++;
         next_call(model, now, caller);
         return;
     }
     uint64_t delay = draw_delay(model, caller->backoff_ticks);
     gen_timer_start(model, now, &caller->timers[KIND_BACKOFF], delay);
-    caller->event_at = delay > 1 && gen_chance(model, retry->cancelled)
+    caller->event_at = delay > 1 && gen_chance(model, p[CANCELLED])
                            ? now + gen_uniform_age(model, delay - 1)
                            : GEN_NEVER;
 }
@@ -170,32 +165,36 @@ static void visit(struct gen_model *model, uint64_t now, uint32_t number)
 }
 
 /* Return the time until most callers have seen their first ladder of backoffs. */
-static double warmup_ticks(const struct retry *retry)
+static double warmup_ticks(const struct gen_model *model)
 {
+    const double *p = model->parameters;
+    const struct retry *retry = model->state;
     double ticks = retry->traffic.smooth ? 2 * retry->gap_ticks : 0;
     double backoff = retry->backoff_ticks;
-    double share = retry->failure;
-    for (uint32_t i = 1; i < retry->attempts && share > 1e-3; i++) {
+    double share = p[FAILURE];
+    for (uint32_t i = 1; i < (uint32_t)p[ATTEMPTS] && share > 1e-3; i++) {
         ticks += backoff < retry->backoff_max_ticks ? backoff : retry->backoff_max_ticks;
-        backoff *= retry->multiplier;
-        share *= retry->failure;
+        backoff *= p[MULTIPLIER];
+        share *= p[FAILURE];
     }
     return ticks;
 }
 
 /* Return the mean time that a call spends backing off. */
-static double retry_ticks(const struct retry *retry)
+static double retry_ticks(const struct gen_model *model)
 {
-    double share = retry->jitter == JITTER_FULL ? 0.5 : retry->jitter == JITTER_EQUAL ? 0.75 : 1;
+    const double *p = model->parameters;
+    const struct retry *retry = model->state;
+    double share = p[JITTER] == JITTER_FULL ? 0.5 : p[JITTER] == JITTER_EQUAL ? 0.75 : 1;
     double ticks = 0;
     double backoff = retry->backoff_ticks;
-    double reached = retry->failure; /* the probability of this backoff */
-    for (uint32_t i = 1; i < retry->attempts; i++) {
+    double reached = p[FAILURE]; /* the probability of this backoff */
+    for (uint32_t i = 1; i < (uint32_t)p[ATTEMPTS]; i++) {
         backoff = backoff < retry->backoff_max_ticks ? backoff : retry->backoff_max_ticks;
         /* A cancelled backoff ends after half of it, on average. */
-        ticks += reached * (backoff * share + 0.5) * (1 - retry->cancelled / 2);
-        reached *= retry->failure * (1 - retry->cancelled);
-        backoff *= retry->multiplier;
+        ticks += reached * (backoff * share + 0.5) * (1 - p[CANCELLED] / 2);
+        reached *= p[FAILURE] * (1 - p[CANCELLED]);
+        backoff *= p[MULTIPLIER];
     }
     return ticks;
 }
@@ -207,14 +206,8 @@ static bool create(struct gen_model *model)
     struct retry *retry = model->state;
     *retry = (struct retry){
         .gap_ticks = per_second / p[RATE_PER_S],
-        .failure = p[FAILURE],
         .backoff_ticks = p[BACKOFF_MS] * gen_per_ms(model),
-        .multiplier = p[MULTIPLIER],
         .backoff_max_ticks = p[BACKOFF_MAX_S] * per_second,
-        .jitter = p[JITTER],
-        .jitter_share = p[JITTER_SHARE],
-        .cancelled = p[CANCELLED],
-        .attempts = (uint32_t)p[ATTEMPTS],
         .outage_ticks = p[OUTAGE_S] > 0 ? gen_whole_ticks(p[OUTAGE_S] * per_second) : 0,
         .outage_period_ticks = gen_whole_ticks(p[OUTAGE_PERIOD_S] * per_second),
     };
@@ -222,12 +215,12 @@ static bool create(struct gen_model *model)
         !gen_ordered(model, OUTAGE_S, OUTAGE_PERIOD_S, 1)) {
         return false;
     }
-    double busy = retry_ticks(retry);
+    double busy = retry_ticks(model);
     const struct gen_smooth smooth = {.mean_ticks = gen_whole_mean(retry->gap_ticks) + busy,
                                       .busy_ticks = busy,
                                       .gap_ticks = retry->gap_ticks};
     gen_traffic_read(model, ACTIVITY, &smooth, &retry->traffic);
-    model->warmup_end = gen_whole_ticks(warmup_ticks(retry));
+    model->warmup_end = gen_whole_ticks(warmup_ticks(model));
     retry->outage_tick = model->warmup_end + (uint64_t)(p[OUTAGE_AT_S] * per_second);
     gen_model_begin(model, sizeof(struct caller), 0, gen_whole_ticks(retry->backoff_max_ticks));
     struct caller *callers = model->records;

@@ -63,9 +63,7 @@ struct caller {
 struct rpc {
     struct gen_span timeouts;
     double gap_ticks;
-    double cancelled;
     double reply_median_ticks;
-    double reply_sigma;
     struct gen_traffic traffic;
     struct gen_herds herds;
 };
@@ -76,7 +74,7 @@ static uint64_t reply_in_time(struct gen_model *model, uint64_t timeout_ticks)
     const struct rpc *rpc = model->state;
     enum { TRIES = 100 };
     for (unsigned i = 0; i < TRIES; i++) {
-        uint64_t reply = gen_lognormal(model, rpc->reply_median_ticks, rpc->reply_sigma);
+        uint64_t reply = gen_lognormal(model, rpc->reply_median_ticks, model->parameters[REPLY_SIGMA]);
         if (reply < timeout_ticks) {
             return reply;
         }
@@ -108,7 +106,7 @@ static void happen(struct gen_model *model, uint64_t now, struct caller *caller,
     uint64_t timeout = gen_span_draw(model, &rpc->timeouts);
     gen_timer_start(model, now, &caller->timers[KIND_REQUEST], timeout);
     caller->event_at =
-        gen_chance(model, rpc->cancelled) ? now + reply_in_time(model, timeout) : GEN_NEVER;
+        gen_chance(model, model->parameters[CANCELLED]) ? now + reply_in_time(model, timeout) : GEN_NEVER;
 }
 
 static void visit(struct gen_model *model, uint64_t now, uint32_t number)
@@ -130,8 +128,10 @@ static void visit(struct gen_model *model, uint64_t now, uint32_t number)
 }
 
 /* Return the mean time that a caller waits for the reply or the timeout. */
-static double wait_ticks(const struct rpc *rpc)
+static double wait_ticks(const struct gen_model *model)
 {
+    const double *p = model->parameters;
+    const struct rpc *rpc = model->state;
     enum { STEPS = 16 };
     const struct gen_span *span = &rpc->timeouts;
     double sum = 0;
@@ -139,9 +139,9 @@ static double wait_ticks(const struct rpc *rpc)
         double timeout = span->min_ticks + (span->max_ticks - span->min_ticks) * (i + 0.5) / STEPS;
         double in_time;
         double cut =
-            gen_lognormal_cut(rpc->reply_median_ticks, rpc->reply_sigma, timeout, &in_time);
+            gen_lognormal_cut(rpc->reply_median_ticks, p[REPLY_SIGMA], timeout, &in_time);
         double reply = in_time > 0 ? (cut - (1 - in_time) * timeout) / in_time + 0.5 : timeout / 2;
-        sum += rpc->cancelled * reply + (1 - rpc->cancelled) * timeout;
+        sum += p[CANCELLED] * reply + (1 - p[CANCELLED]) * timeout;
     }
     return sum / STEPS;
 }
@@ -153,7 +153,7 @@ static void place(struct gen_model *model, uint64_t now, struct caller *caller, 
     const struct gen_traffic *traffic = &rpc->traffic;
     (void)gen_activity_place(model, traffic, &caller->activity, now, number, traffic->busy_ticks);
     uint64_t timeout = gen_span_draw(model, &rpc->timeouts);
-    double unanswered = (1 - rpc->cancelled) * (double)timeout;
+    double unanswered = (1 - model->parameters[CANCELLED]) * (double)timeout;
     if (caller->activity.left > 0 &&
         gen_chance(model, unanswered / (traffic->gap_ticks + traffic->busy_ticks))) {
         gen_timer_place(&caller->timers[KIND_REQUEST], now, timeout,
@@ -177,20 +177,18 @@ static bool create(struct gen_model *model)
                                        "choose a longer timeout_min_s or a shorter tick_us");
     }
     rpc->gap_ticks = per_second / p[RATE_PER_S];
-    rpc->cancelled = p[CANCELLED];
     rpc->reply_median_ticks = p[REPLY_MEDIAN_MS] * gen_per_ms(model);
-    rpc->reply_sigma = p[REPLY_SIGMA];
-    double wait = wait_ticks(rpc);
+    double wait = wait_ticks(model);
     const struct gen_smooth smooth = {.mean_ticks = gen_whole_mean(rpc->gap_ticks) + wait,
                                       .busy_ticks = wait,
                                       .gap_ticks = rpc->gap_ticks};
     gen_traffic_read(model, ACTIVITY, &smooth, &rpc->traffic);
     double timeout_mean = (rpc->timeouts.min_ticks + rpc->timeouts.max_ticks) / 2;
     double reply_mean =
-        rpc->reply_median_ticks * random_exp(rpc->reply_sigma * rpc->reply_sigma / 2);
+        rpc->reply_median_ticks * random_exp(p[REPLY_SIGMA] * p[REPLY_SIGMA] / 2);
     reply_mean = reply_mean < timeout_mean ? reply_mean : timeout_mean;
     double cycle =
-        rpc->gap_ticks + rpc->cancelled * reply_mean + (1 - rpc->cancelled) * timeout_mean;
+        rpc->gap_ticks + p[CANCELLED] * reply_mean + (1 - p[CANCELLED]) * timeout_mean;
     /* Smooth: first requests are spread over a cycle, and three more mix the phases. Otherwise
      * callers begin idle, and all have waited once at the end. */
     uint64_t begin = rpc->traffic.smooth ? 0 : GEN_EPOCH;
@@ -198,7 +196,7 @@ static bool create(struct gen_model *model)
         begin +
         gen_whole_ticks(rpc->traffic.smooth
                             ? 4 * cycle
-                            : 5 * wait + (rpc->cancelled < 1 ? rpc->timeouts.max_ticks : 0));
+                            : 5 * wait + (p[CANCELLED] < 1 ? rpc->timeouts.max_ticks : 0));
     if (!gen_herds_read(model, HERDS, GEN_HERD_ROWS, &rpc->herds)) {
         return false;
     }

@@ -116,15 +116,10 @@ struct server {
     double think_ticks;
     double pause_ticks;
     double reply_median_ticks;
-    double reply_sigma;
     double rtt_median_ticks;
-    double rtt_sigma;
-    double loss;
     uint64_t request_timeout_ticks;
     uint64_t rto_ticks;
     uint64_t rto_max_ticks;
-    uint32_t retries;
-
     struct gen_traffic traffic;
     struct gen_sessions sessions;
     struct gen_herds herds;
@@ -152,7 +147,7 @@ static void request(struct gen_model *model, uint64_t now, struct connection *co
     model->counts[COUNT_REQUESTS]++;
     connection->state = STATE_SERVING;
     connection->event_at =
-        now + draw_duration(model, server->reply_median_ticks, server->reply_sigma);
+        now + draw_duration(model, server->reply_median_ticks, model->parameters[REPLY_SIGMA]);
     gen_timer_start(model, now, &connection->timers[KIND_IDLE], connection->idle_ticks);
     gen_timer_start(model, now, &connection->timers[KIND_REQUEST], server->request_timeout_ticks);
 }
@@ -162,11 +157,12 @@ static void request(struct gen_model *model, uint64_t now, struct connection *co
 static void transmit(struct gen_model *model, uint64_t now, struct connection *connection)
 {
     const struct server *server = model->state;
+    const double *p = model->parameters;
     model->counts[COUNT_TRANSMISSIONS]++;
-    if (gen_chance(model, server->loss)) {
+    if (gen_chance(model, p[LOSS])) {
         model->counts[COUNT_LOSSES]++;
     } else {
-        uint64_t ack_at = now + draw_duration(model, server->rtt_median_ticks, server->rtt_sigma);
+        uint64_t ack_at = now + draw_duration(model, server->rtt_median_ticks, p[RTT_SIGMA]);
         if (ack_at < connection->event_at) {
             connection->event_at = ack_at;
         }
@@ -203,7 +199,6 @@ static void close_connection(struct gen_model *model, uint64_t now, struct conne
 /* Expire the timers that are due now. */
 static void expire(struct gen_model *model, uint64_t now, struct connection *connection)
 {
-    const struct server *server = model->state;
     bool alive = true;
     bool again = false;
     if (gen_timer_expires(model, &connection->timers[KIND_REQUEST], now)) {
@@ -212,7 +207,7 @@ static void expire(struct gen_model *model, uint64_t now, struct connection *con
     }
     if (gen_timer_expires(model, &connection->timers[KIND_RETRANSMISSION], now)) {
         model->counts[COUNT_RETRANSMISSION_EXPIRIES]++;
-        again = connection->backoff < server->retries;
+        again = connection->backoff < (uint32_t)model->parameters[RETRIES];
         model->counts[COUNT_GIVEN_UP] += !again;
         alive = again;
     }
@@ -304,17 +299,19 @@ struct means {
     double busy_ticks; /* from a request to its ACK, or its failure */
 };
 
-static struct means smooth_means(const struct server *server)
+static struct means smooth_means(const struct gen_model *model)
 {
+    const double *p = model->parameters;
+    const struct server *server = model->state;
     double in_time;
-    double reply = gen_lognormal_cut(server->reply_median_ticks, server->reply_sigma,
+    double reply = gen_lognormal_cut(server->reply_median_ticks, p[REPLY_SIGMA],
                                      (double)server->request_timeout_ticks, &in_time);
-    double rtt_sigma = server->rtt_sigma;
+    double rtt_sigma = p[RTT_SIGMA];
     double ack = server->rtt_median_ticks * random_exp(rtt_sigma * rtt_sigma / 2) + 0.5;
-    double lost = server->loss;
+    double lost = p[LOSS];
     double ticks = 0; /* until the ACK, or the end of the timeouts */
     double tried = 1; /* probability of this transmission */
-    for (uint32_t i = 0; i <= server->retries; i++) {
+    for (uint32_t i = 0; i <= (uint32_t)p[RETRIES]; i++) {
         ticks += tried * (1 - lost) * ack + tried * lost * (double)rto(server, i);
         tried *= lost;
     }
@@ -396,17 +393,13 @@ static bool create(struct gen_model *model)
         .think_ticks = p[THINK_S] * per_second,
         .pause_ticks = p[PAUSE_S] * per_second,
         .reply_median_ticks = p[REPLY_MEDIAN_MS] * per_ms,
-        .reply_sigma = p[REPLY_SIGMA],
         .rtt_median_ticks = p[RTT_MEDIAN_MS] * per_ms,
-        .rtt_sigma = p[RTT_SIGMA],
-        .loss = p[LOSS],
         .request_timeout_ticks = gen_whole_ticks(p[REQUEST_TIMEOUT_S] * per_second),
         .rto_ticks = gen_whole_ticks(p[RTO_MS] * per_ms),
         .rto_max_ticks = gen_whole_ticks(p[RTO_MAX_S] * per_second),
-        .retries = (uint32_t)p[RETRIES],
         .sessions = gen_sessions_make(p[CLOSE], p[SESSION_SHAPE]),
     };
-    const struct means means = smooth_means(server);
+    const struct means means = smooth_means(model);
     const struct gen_smooth smooth = {
         .mean_ticks = request_ticks(server, &means, p[IDLE_MIN_S] * per_second,
                                     (p[IDLE_MAX_S] - p[IDLE_MIN_S]) * per_second),
