@@ -47,7 +47,8 @@
 
 /* The next events of a model: a ring of lists of connections, one for each tick, which is cheaper
  * than a heap when time advances tick by tick. A connection has one next event, so that a list is a
- * chain of their numbers. Those beyond the ring's reach are kept apart, and searched twice a turn. */
+ * chain of their numbers. Events beyond the ring's reach are kept apart, and searched twice a
+ * turn. */
 struct gen_ring {
     uint64_t now; /* the next tick to be taken */
     uint64_t size;
@@ -77,10 +78,12 @@ struct gen_model {
 
     void *state; /* state_bytes, zeroed; `create` fills it in */
 
-    void *records; /* one for each connection; begins with the timers, an array with one per kind */
+    /* One record for each connection. It begins with its timers, an array of one per kind; or with
+     * an array of `ends`, each of which begins with timers. */
+    void *records;
     size_t record_bytes;
-    uint32_t ends;    /* with more than 1, it begins with this number of ends, */
-    size_t end_bytes; /* of this size, and each of them with timers */
+    uint32_t ends; /* 1 at first */
+    size_t end_bytes;
     uint64_t warmup_end;   /* tick up to which to simulate without recording */
     uint64_t align_ticks;  /* the trace's ticks equal the model's modulo this; 0: no matter */
     struct gen_ring ring;  /* made by gen_model_begin */
@@ -174,7 +177,8 @@ bool gen_ordered(struct gen_model *model, unsigned low, unsigned high, double hi
 
 /* --- the ring, the trace --------------------------------------------------------------------- */
 
-/* Make an empty ring for numbers below `numbers`, at tick `now`, that reaches `reach_ticks` ahead. */
+/* Make an empty ring for numbers below `numbers`, at tick `now`, that reaches `reach_ticks`
+ * ahead. */
 void gen_ring_create(struct gen_ring *ring, uint32_t numbers, uint64_t now, uint64_t reach_ticks);
 
 /* Harmless on a zeroed ring. */

@@ -242,7 +242,6 @@ static bool read_through(struct collector *c, struct trace_reader *reader, struc
     struct trace_block block;
     int got = trace_reader_rewind(reader, error) ? 1 : -1;
     while (got == 1 && (got = trace_reader_next(reader, &block, error)) == 1) {
-        c->info->blocks++;
         for (size_t g = 0; g < block.group_count; g++) {
             take_group(c, header, &block, &block.groups[g]);
         }
@@ -324,7 +323,8 @@ bool trace_info_collect(struct trace_reader *reader, struct trace_info *info,
     if (portrait != NULL) {
         trace_portrait_begin(portrait, trace_reader_header(reader));
     }
-    *info = (struct trace_info){.file_bytes = trace_reader_file_bytes(reader)};
+    *info = (struct trace_info){.file_bytes = trace_reader_file_bytes(reader),
+                                .blocks = trace_reader_blocks(reader)};
     struct collector c = {
         .info = info,
         .portrait = portrait,
@@ -461,12 +461,6 @@ void trace_info_print(FILE *stream, const char *path, const struct trace_header 
     (void)fprintf(stream, "  origin            %s\n", header->origin);
 }
 
-/* JSON integers have 63 bits, more than any of these need. */
-static json_t *number(uint64_t value)
-{
-    return json_integer((json_int_t)value);
-}
-
 /* null if unknown. */
 static json_t *index_json(double index)
 {
@@ -514,7 +508,8 @@ json_t *trace_info_json(const char *path, const struct trace_header *header,
         {"blocks", info->blocks},
     };
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
-        (void)json_object_set_new(json, numbers[i].name, number(numbers[i].value));
+        (void)json_object_set_new(json, numbers[i].name,
+                                  json_integer((json_int_t)numbers[i].value));
     }
     (void)json_object_set_new(json, "starts_dispersion_100ms", index_json(info->dispersion_100ms));
     (void)json_object_set_new(json, "starts_dispersion_1s", index_json(info->dispersion_1s));
