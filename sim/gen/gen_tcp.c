@@ -9,30 +9,6 @@
  */
 #include "gen_tcp.h"
 
-enum {
-    TICK_US = GEN_TICK_US,
-    ENDS,
-    RATE_PER_S,
-    REQUESTS,
-    PAUSE_S,
-    CLOSE_CLIENT,
-    VANISH,
-    REPLY_MS,
-    RTT_MS,
-    LOSS,
-    RTO_INITIAL_MS,
-    RTO_MIN_MS,
-    SYN_RETRIES,
-    RETRIES,
-    DELACK_MS,
-    KEEPALIVE,
-    KEEPALIVE_S,
-    KEEPALIVE_INTERVAL_S,
-    TIME_WAIT_S,
-    ACTIVITY,
-    ROWS = ACTIVITY + GEN_ACTIVITY_ROWS
-};
-
 enum { ENDS_SERVER, ENDS_CLIENT, ENDS_BOTH };
 static const struct tl_choice ends_words[] = {
     {"server", ENDS_SERVER, NULL}, {"client", ENDS_CLIENT, NULL}, {"both", ENDS_BOTH, NULL}, {0}};
@@ -88,9 +64,8 @@ static const char *const tcp_counts[] = {TCP_COUNTS(GEN_NAME) NULL};
 /* Linux's TCP_RTO_MAX. */
 #define RTO_MAX_S   120
 
-/* The standard deviations of the logarithms of round trip and reply times. */
+/* The standard deviation of the logarithm of the round trip times. */
 #define RTT_SIGMA   0.5
-#define REPLY_SIGMA 0.5
 
 /* --- a random moment of a connection ---------------------------------------------------------- */
 
@@ -148,7 +123,7 @@ static void populate_idle(const struct tcp_visit *visit)
     if (connection->close_at <= connection->event_at) {
         connection->event_at = connection->close_at;
     }
-    for (uint32_t i = 0; i < tcp->ends; i++) {
+    for (uint32_t i = 0; i < model->ends; i++) {
         struct tcp_end *end = &visit->ends[i];
         end->heard_at = visit->now - since;
         end->estimate = (struct gen_rtt){.smoothed_ticks = connection->rtt_ticks};
@@ -172,8 +147,8 @@ static void equip(const struct tcp_visit *visit)
         (float)random_lognormal(&model->random, tcp->rtt_median_ticks, RTT_SIGMA);
     connection->client_closes = tcp_closes_at_client(visit);
     connection->event_at = GEN_NEVER;
-    bool keepalive = gen_chance(model, tcp->keepalive_share);
-    for (uint32_t i = 0; i < tcp->ends; i++) {
+    bool keepalive = gen_chance(model, model->parameters[KEEPALIVE]);
+    for (uint32_t i = 0; i < model->ends; i++) {
         visit->ends[i].keepalive = keepalive;
     }
     if (!tcp->traffic.smooth) {
@@ -200,10 +175,11 @@ static void populate_time_wait(const struct tcp_visit *visit)
 static void populate(struct gen_model *model, uint64_t now)
 {
     const struct tcp *tcp = model->state;
+    const double *p = model->parameters;
     const double vanished =
-        tcp->vanish * tcp->keepalive_share *
+        p[VANISH] * p[KEEPALIVE] *
         (double)(tcp->keepalive_ticks + TCP_PROBES * tcp->keepalive_interval_ticks);
-    const double time_wait = (1 - tcp->vanish) * (double)tcp->time_wait_ticks;
+    const double time_wait = (1 - p[VANISH]) * (double)tcp->time_wait_ticks;
     const double whole = tcp->life_ticks + vanished + time_wait + tcp->pause_ticks;
     for (uint32_t i = 0; i < model->connections; i++) {
         const struct tcp_visit visit = tcp_visit_of(model, now, i);
@@ -213,7 +189,7 @@ static void populate(struct gen_model *model, uint64_t now)
             populate_idle(&visit);
         } else if (u < tcp->life_ticks + vanished && visit.ends[0].keepalive) {
             visit.connection->state = STATE_VANISHED;
-            for (uint32_t k = 0; k < tcp->ends; k++) {
+            for (uint32_t k = 0; k < model->ends; k++) {
                 populate_vanished(&visit, &visit.ends[k]);
             }
         } else if (u < tcp->life_ticks + vanished + time_wait) {
@@ -233,7 +209,8 @@ static void populate(struct gen_model *model, uint64_t now)
 static void read_traffic(struct gen_model *model)
 {
     struct tcp *tcp = model->state;
-    double again = tcp->loss < 1 ? 2 * tcp->loss / (1 - tcp->loss) * tcp->rto_min_ticks : 0;
+    const double loss = model->parameters[LOSS];
+    double again = loss < 1 ? 2 * loss / (1 - loss) * tcp->rto_min_ticks : 0;
     double busy = tcp->reply_median_ticks * random_exp(REPLY_SIGMA * REPLY_SIGMA / 2) +
                   tcp->rtt_median_ticks * random_exp(RTT_SIGMA * RTT_SIGMA / 2) + again;
     double mean = tcp->gap_ticks;
@@ -253,35 +230,27 @@ static bool create(struct gen_model *model)
     *tcp = (struct tcp){
         .gap_ticks = per_second / p[RATE_PER_S],
         .life_ticks = per_second / p[RATE_PER_S] * p[REQUESTS],
-        .close_client = p[CLOSE_CLIENT],
         .pause_ticks = p[PAUSE_S] * per_second,
-        .vanish = p[VANISH],
         .reply_median_ticks = p[REPLY_MS] * per_ms,
         .rtt_median_ticks = p[RTT_MS] * per_ms,
-        .loss = p[LOSS],
         .rto_min_ticks = p[RTO_MIN_MS] * per_ms,
         .rto_initial_ticks = gen_whole_ticks(p[RTO_INITIAL_MS] * per_ms),
         .rto_max_ticks = gen_whole_ticks(RTO_MAX_S * per_second),
-        .syn_retries = (uint32_t)p[SYN_RETRIES],
-        .retries = (uint32_t)p[RETRIES],
         .delack_ticks = gen_whole_ticks(p[DELACK_MS] * per_ms),
-        .keepalive_share = p[KEEPALIVE],
         .keepalive_ticks = gen_whole_ticks(p[KEEPALIVE_S] * per_second),
         .keepalive_interval_ticks = gen_whole_ticks(p[KEEPALIVE_INTERVAL_S] * per_second),
-        .fin_wait2_ticks = gen_whole_ticks(p[TIME_WAIT_S] * per_second),
         .time_wait_ticks = gen_whole_ticks(p[TIME_WAIT_S] * per_second),
         .server = ends != ENDS_CLIENT,
         .client = ends != ENDS_SERVER,
-        .ends = ends == ENDS_BOTH ? 2 : 1,
     };
     read_traffic(model);
     /* Some exchanges and connects, to mix the phases. */
     double warmup = 3 * ((double)tcp->rto_initial_ticks + tcp->pause_ticks) +
                     10 * (tcp->reply_median_ticks + tcp->rtt_median_ticks);
     model->warmup_end = GEN_EPOCH + gen_whole_ticks(warmup);
-    model->ends = tcp->ends;
+    model->ends = ends == ENDS_BOTH ? 2 : 1;
     model->end_bytes = sizeof(struct tcp_end);
-    gen_model_begin(model, tcp->ends * sizeof(struct tcp_end) + sizeof(struct tcp_connection),
+    gen_model_begin(model, model->ends * sizeof(struct tcp_end) + sizeof(struct tcp_connection),
                     GEN_EPOCH, tcp->time_wait_ticks);
     populate(model, GEN_EPOCH);
     return true;

@@ -9,6 +9,31 @@
 #include "gen_rtt.h"
 #include "gen_traffic.h"
 
+/* The parameters. */
+enum {
+    TICK_US = GEN_TICK_US,
+    ENDS,
+    RATE_PER_S,
+    REQUESTS,
+    PAUSE_S,
+    CLOSE_CLIENT,
+    VANISH,
+    REPLY_MS,
+    RTT_MS,
+    LOSS,
+    RTO_INITIAL_MS,
+    RTO_MIN_MS,
+    SYN_RETRIES,
+    RETRIES,
+    DELACK_MS,
+    KEEPALIVE,
+    KEEPALIVE_S,
+    KEEPALIVE_INTERVAL_S,
+    TIME_WAIT_S,
+    ACTIVITY,
+    ROWS = ACTIVITY + GEN_ACTIVITY_ROWS
+};
+
 #define TCP_TIMERS(X)                                                                              \
     X(KIND_RETRANSMIT, "retransmit")                                                               \
     X(KIND_DELAYED_ACK, "delayed-ack")                                                             \
@@ -76,24 +101,16 @@ struct tcp_connection {
 struct tcp {
     double gap_ticks; /* mean time from request to request */
     double life_ticks;
-    double close_client;
     double pause_ticks;
-    double vanish;
     double reply_median_ticks;
     double rtt_median_ticks;
-    double loss;
     double rto_min_ticks;
     uint64_t rto_initial_ticks;
     uint64_t rto_max_ticks;
-    uint32_t syn_retries;
-    uint32_t retries;
     uint64_t delack_ticks;
-    double keepalive_share;
     uint64_t keepalive_ticks;
     uint64_t keepalive_interval_ticks;
-    uint64_t fin_wait2_ticks;
-    uint64_t time_wait_ticks;
-    uint32_t ends; /* in a record */
+    uint64_t time_wait_ticks; /* and of FIN_WAIT2 */
     bool server;
     bool client;
     struct gen_traffic traffic;
@@ -101,6 +118,9 @@ struct tcp {
 
 /* Linux's TCP_KEEPALIVE_PROBES: unanswered probes before the connection is dropped. */
 #define TCP_PROBES 9u
+
+/* The standard deviation of the logarithm of the reply times. */
+#define REPLY_SIGMA 0.5
 
 /* The visit of a connection. */
 struct tcp_visit {

@@ -26,9 +26,6 @@
 /* Linux's tcp_syn_linear_timeouts: repeated SYNs before the timeout doubles. */
 #define SYN_LINEAR  4u
 
-/* The standard deviation of the logarithm of the reply times. */
-#define REPLY_SIGMA 0.5
-
 struct tcp_visit tcp_visit_of(struct gen_model *model, uint64_t now, uint32_t number)
 {
     const struct tcp *tcp = model->state;
@@ -37,7 +34,7 @@ struct tcp_visit tcp_visit_of(struct gen_model *model, uint64_t now, uint32_t nu
                               .tcp = tcp,
                               .now = now,
                               .number = number,
-                              .connection = (void *)(ends + tcp->ends),
+                              .connection = (void *)(ends + model->ends),
                               .ends = ends,
                               .server = tcp->server ? ends : NULL,
                               .client = tcp->client ? ends + (tcp->server ? 1 : 0) : NULL};
@@ -126,7 +123,7 @@ static double round_trip(const struct tcp_visit *visit)
 static bool arrives(const struct tcp_visit *visit)
 {
     visit->model->counts[COUNT_TRANSMISSIONS]++;
-    if (gen_chance(visit->model, visit->tcp->loss)) {
+    if (gen_chance(visit->model, visit->model->parameters[LOSS])) {
         visit->model->counts[COUNT_LOSSES]++;
         return false;
     }
@@ -136,7 +133,7 @@ static bool arrives(const struct tcp_visit *visit)
 /* Return whether an ACK without data arrives; without losses it is not counted as sent. */
 static bool ack_arrives(const struct tcp_visit *visit)
 {
-    return !(visit->tcp->loss > 0) || arrives(visit);
+    return !(visit->model->parameters[LOSS] > 0) || arrives(visit);
 }
 
 /* Send data from an end, and wait for its ACK. */
@@ -201,7 +198,7 @@ static void travel(const struct tcp_visit *visit, const struct tcp_end *sender, 
 static void forget(const struct tcp_visit *visit)
 {
     bool by_expiry = visit->model->recording && visit->model->cause.basis != TRACE_EXTERNAL;
-    for (uint32_t i = 0; i < visit->tcp->ends; i++) {
+    for (uint32_t i = 0; i < visit->model->ends; i++) {
         struct tcp_end *end = &visit->ends[i];
         end->waits = false;
         for (unsigned kind = 0; kind < KINDS; kind++) {
@@ -241,13 +238,14 @@ static void send_syn_ack(const struct tcp_visit *visit, unsigned repeated)
 
 bool tcp_closes_at_client(const struct tcp_visit *visit)
 {
-    return visit->tcp->close_client > 0 && gen_chance(visit->model, visit->tcp->close_client);
+    const double share = visit->model->parameters[CLOSE_CLIENT];
+    return share > 0 && gen_chance(visit->model, share);
 }
 
 static void open_connection(const struct tcp_visit *visit)
 {
     visit->model->counts[COUNT_CONNECTS]++;
-    for (uint32_t i = 0; i < visit->tcp->ends; i++) {
+    for (uint32_t i = 0; i < visit->model->ends; i++) {
         struct tcp_end *end = &visit->ends[i];
         gen_timers_renew(visit->model, end->timers);
         end->estimate = (struct gen_rtt){0};
@@ -292,7 +290,7 @@ static void establish(const struct tcp_visit *visit)
     if (visit->server != NULL) {
         sample(&visit->server->estimate, (float)trip);
     }
-    for (uint32_t i = 0; i < tcp->ends; i++) {
+    for (uint32_t i = 0; i < visit->model->ends; i++) {
         struct tcp_end *end = &visit->ends[i];
         end->waits = false;
         end->backoff = 0;
@@ -327,10 +325,10 @@ static void end_close(const struct tcp_visit *visit)
     struct tcp_end *other = connection->client_closes ? visit->server : visit->client;
     start(visit, other, KIND_DELAYED_ACK, tcp->delack_ticks);
     send_data(visit, other);
-    start(visit, closer, KIND_KEEPALIVE, tcp->fin_wait2_ticks);
+    start(visit, closer, KIND_KEEPALIVE, tcp->time_wait_ticks);
     visit->model->counts[COUNT_TIME_WAITS]++;
     start(visit, closer, KIND_TIME_WAIT, tcp->time_wait_ticks);
-    for (uint32_t i = 0; i < tcp->ends; i++) {
+    for (uint32_t i = 0; i < visit->model->ends; i++) {
         struct tcp_end *end = &visit->ends[i];
         end->waits = false;
         stop(visit, end, KIND_RETRANSMIT);
@@ -398,7 +396,7 @@ static void leave_idleness(const struct tcp_visit *visit)
 {
     struct tcp_connection *connection = visit->connection;
     bool ends = visit->now >= connection->close_at;
-    if (!ends || !gen_chance(visit->model, visit->tcp->vanish)) {
+    if (!ends || !gen_chance(visit->model, visit->model->parameters[VANISH])) {
         connection->last = ends;
         send_request(visit);
         return;
@@ -407,7 +405,7 @@ static void leave_idleness(const struct tcp_visit *visit)
     connection->state = STATE_VANISHED;
     connection->event_at = GEN_NEVER;
     bool noticed = false;
-    for (uint32_t i = 0; i < visit->tcp->ends; i++) {
+    for (uint32_t i = 0; i < visit->model->ends; i++) {
         noticed = noticed || visit->ends[i].keepalive;
         visit->ends[i].probes = 0;
     }
@@ -434,7 +432,7 @@ static void expire_retransmit(const struct tcp_visit *visit, struct tcp_end *end
         return;
     }
     bool syn = connection->state == STATE_CONNECTING || connection->state == STATE_ACCEPTING;
-    if (end->backoff == (syn ? tcp->syn_retries : tcp->retries)) {
+    if (end->backoff == (unsigned)visit->model->parameters[syn ? SYN_RETRIES : RETRIES]) {
         visit->model->counts[COUNT_GIVEN_UP]++;
         forget(visit);
         return;
@@ -467,7 +465,7 @@ static void expire_retransmit(const struct tcp_visit *visit, struct tcp_end *end
 static void expire_syn_ack(const struct tcp_visit *visit, struct tcp_end *end)
 {
     end->backoff++;
-    if (end->backoff > visit->tcp->syn_retries) {
+    if (end->backoff > (unsigned)visit->model->parameters[SYN_RETRIES]) {
         visit->model->counts[COUNT_GIVEN_UP]++;
         forget(visit);
     } else {
@@ -556,7 +554,7 @@ static void happen(const struct tcp_visit *visit)
 void tcp_file_next(const struct tcp_visit *visit)
 {
     uint64_t next = visit->connection->event_at;
-    for (uint32_t i = 0; i < visit->tcp->ends; i++) {
+    for (uint32_t i = 0; i < visit->model->ends; i++) {
         next = gen_next(visit->ends[i].timers, KINDS, next);
     }
     if (next != GEN_NEVER) {
@@ -567,7 +565,7 @@ void tcp_file_next(const struct tcp_visit *visit)
 void tcp_visit_connection(struct gen_model *model, uint64_t now, uint32_t number)
 {
     const struct tcp_visit visit = tcp_visit_of(model, now, number);
-    for (uint32_t i = 0; i < visit.tcp->ends; i++) {
+    for (uint32_t i = 0; i < model->ends; i++) {
         expire(&visit, &visit.ends[i]);
         gen_from_outside(model);
     }
