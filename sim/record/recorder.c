@@ -23,8 +23,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#define EXPORT __attribute__((visibility("default")))
-
 static struct timer_record_header *header; /* NULL: nothing is recorded */
 static struct timer_record *records;
 static int record_file = -1;
@@ -209,7 +207,7 @@ static void find_next(void *function, const char *name)
 
 /* Begin the definition of a function that takes the place of the library's own. */
 #define INTERCEPT(type, name, ...)                                                                 \
-    EXPORT type name(__VA_ARGS__);                                                                 \
+    __attribute__((visibility("default"))) type name(__VA_ARGS__);                                 \
     type name(__VA_ARGS__)
 
 /* Declare `pointer` and point it to the library's own function of that name. */

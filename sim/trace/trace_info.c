@@ -43,7 +43,7 @@ struct entry {
 
 struct collector {
     struct trace_info *info;
-    struct trace_portrait *portrait; /* NULL: not wanted */
+    struct trace_portrait *portrait;
     uint64_t pending;
     uint64_t fired_before; /* before the window */
     uint64_t tick_events;
@@ -107,9 +107,7 @@ static void expire(struct collector *c, uint64_t now)
             timer->filed = timer->due;
             heap_push(c, timer->due, top.id);
         } else if (timer->due != 0) {
-            if (c->portrait != NULL) {
-                trace_portrait_count(c->portrait, PORTRAIT_EXPIRY, timer->due, -1);
-            }
+            trace_portrait_count(c->portrait, PORTRAIT_EXPIRY, timer->due, -1);
             timer->fired = timer->due;
             timer->due = 0;
             c->pending--;
@@ -157,11 +155,9 @@ static void start(struct collector *c, uint64_t tick, const struct trace_record 
     } else {
         c->pending++;
     }
-    if (c->portrait != NULL) {
-        trace_portrait_count(c->portrait, restart ? PORTRAIT_RESTART : PORTRAIT_START, tick,
-                             restart ? 0 : 1);
-        trace_portrait_pending(c->portrait, tick, c->pending);
-    }
+    trace_portrait_count(c->portrait, restart ? PORTRAIT_RESTART : PORTRAIT_START, tick,
+                         restart ? 0 : 1);
+    trace_portrait_pending(c->portrait, tick, c->pending);
     /* A timer with delay 0 fires at the next tick. */
     timer->due = record->deadline > tick ? record->deadline : tick + 1;
     if (c->pending > c->info->pending_max) {
@@ -184,9 +180,7 @@ static void stop(struct collector *c, uint64_t tick, uint32_t id)
     } else {
         c->info->stops_idle++;
     }
-    if (c->portrait != NULL) {
-        trace_portrait_count(c->portrait, PORTRAIT_STOP, tick, pending ? -1 : 0);
-    }
+    trace_portrait_count(c->portrait, PORTRAIT_STOP, tick, pending ? -1 : 0);
 }
 
 static void place_reaction(struct collector *c, uint64_t tick, uint64_t event,
@@ -320,9 +314,9 @@ static void find_percentiles(struct collector *c, size_t n, const struct trace_h
 bool trace_info_collect(struct trace_reader *reader, struct trace_info *info,
                         struct trace_portrait *portrait, struct error *error)
 {
-    if (portrait != NULL) {
-        trace_portrait_begin(portrait, trace_reader_header(reader));
-    }
+    struct trace_portrait unwanted = {0};
+    portrait = portrait != NULL ? portrait : &unwanted;
+    trace_portrait_begin(portrait, trace_reader_header(reader));
     *info = (struct trace_info){.file_bytes = trace_reader_file_bytes(reader),
                                 .blocks = trace_reader_blocks(reader)};
     struct collector c = {
@@ -337,21 +331,17 @@ bool trace_info_collect(struct trace_reader *reader, struct trace_info *info,
         info->pending_at_end = c.pending;
         info->dispersion_100ms = trace_dispersion_index(&c.starts_100ms);
         info->dispersion_1s = trace_dispersion_index(&c.starts_1s);
-        size_t n = sort_delays(&c);
-        find_percentiles(&c, n, trace_reader_header(reader));
-        if (portrait != NULL) {
-            portrait->delays = c.delays;
-            portrait->delay_count = n;
-            c.delays = NULL;
-        }
+        portrait->delay_count = sort_delays(&c);
+        find_percentiles(&c, portrait->delay_count, trace_reader_header(reader));
     }
+    portrait->delays = c.delays;
     for (size_t i = 0; i < PAGES; i++) {
         free(c.pages[i]);
     }
     free(c.pages);
     free(c.heap);
-    free(c.delays);
     free(c.histogram);
+    trace_portrait_release(&unwanted);
     return good;
 }
 

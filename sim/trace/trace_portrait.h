@@ -37,7 +37,7 @@ struct portrait_delay {
     uint64_t count;
 };
 
-/* Treat as opaque; trace_info_collect moves the delays here. */
+/* Treat as opaque. */
 struct trace_portrait {
     uint64_t tick_ns;
     uint64_t first_tick; /* of the window */
@@ -48,7 +48,7 @@ struct trace_portrait {
     int64_t change[TRACE_PORTRAIT_STRETCHES];        /* of the number of pending timers */
     uint64_t most_pending[TRACE_PORTRAIT_STRETCHES]; /* right after a start */
     int64_t pending_before;                          /* when the window begins */
-    struct portrait_delay *delays; /* ascending; of all starts; NULL if there are none */
+    struct portrait_delay *delays; /* ascending; of all starts */
     size_t delay_count;
 };
 
