@@ -74,8 +74,6 @@ struct adversary {
     enum stream stream;
     uint64_t slots;
     uint64_t span_ticks;
-    uint32_t levels;
-    double rounds;
     uint64_t step_ticks; /* stale: from restart to restart */
 };
 
@@ -87,7 +85,7 @@ static uint64_t below(struct gen_model *model, uint64_t limit)
 static uint64_t horizon_delay(struct gen_model *model, const struct adversary *adversary)
 {
     uint64_t edge = 1;
-    for (uint64_t level = gen_uniform_age(model, adversary->levels); level > 0; level--) {
+    for (uint64_t level = gen_uniform_age(model, (uint64_t)model->parameters[LEVELS]); level > 0; level--) {
         edge *= adversary->slots;
     }
     return edge - 1 + below(model, 3);
@@ -103,7 +101,7 @@ static uint64_t draw_delay(struct gen_model *model, const struct target *target)
         /* Not the first tick of the last slots: it would fire when they open. */
         return to_second_span + span - adversary->slots + 1 + below(model, adversary->slots - 1);
     case SAME_SLOT:
-        return (1 + below(model, (uint64_t)adversary->rounds)) * span;
+        return (1 + below(model, (uint64_t)model->parameters[ROUNDS])) * span;
     case HORIZON:
         return horizon_delay(model, adversary);
     case SORTED:
@@ -197,10 +195,8 @@ static bool create(struct gen_model *model)
     struct adversary *adversary = model->state;
     adversary->stream = (enum stream)p[STREAM];
     adversary->slots = (uint64_t)p[SLOTS];
-    adversary->levels = (uint32_t)p[LEVELS];
-    adversary->rounds = p[ROUNDS];
     adversary->span_ticks = 1;
-    for (uint32_t i = 0; i < adversary->levels; i++) {
+    for (uint32_t i = 0; i < (uint32_t)p[LEVELS]; i++) {
         adversary->span_ticks *= adversary->slots;
         if (adversary->span_ticks > SPAN_MAX) {
             return error_set(model->error,

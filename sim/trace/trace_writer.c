@@ -59,8 +59,11 @@ bool trace_origin_valid(const char *text, size_t bytes, const char **why)
     return valid;
 }
 
-static void release(struct trace_writer *writer)
+void trace_writer_abort(struct trace_writer *writer)
 {
+    if (writer == NULL) {
+        return;
+    }
     outfile_abort(&writer->file);
     (void)ZSTD_freeCCtx(writer->zstd);
     free(writer->columns);
@@ -154,7 +157,7 @@ struct trace_writer *trace_writer_open(const char *path, uint64_t tick_ns, struc
     trace_columns_clear(writer->columns);
     if ((is_standard_stream(path) && !standard_output_takes_binary(error)) ||
         !outfile_open_or_stream(&writer->file, path, error)) {
-        release(writer);
+        trace_writer_abort(writer);
         return NULL;
     }
     writer->header.tick_ns = tick_ns;
@@ -162,7 +165,7 @@ struct trace_writer *trace_writer_open(const char *path, uint64_t tick_ns, struc
     const uint8_t blank[TRACE_HEADER_BYTES] = {0};
     if (fwrite(blank, 1, sizeof blank, writer->file.stream) != sizeof blank) {
         (void)fail_writing(writer, error);
-        release(writer);
+        trace_writer_abort(writer);
         return NULL;
     }
     writer->file_bytes = sizeof blank;
@@ -355,13 +358,6 @@ bool trace_writer_commit(struct trace_writer *writer, uint64_t warmup_end_tick, 
                          uint32_t min_ids, const char *origin, struct error *error)
 {
     bool good = complete(writer, warmup_end_tick, end_tick, min_ids, origin, error);
-    release(writer);
+    trace_writer_abort(writer);
     return good;
-}
-
-void trace_writer_abort(struct trace_writer *writer)
-{
-    if (writer != NULL) {
-        release(writer);
-    }
 }
