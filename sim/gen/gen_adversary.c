@@ -85,7 +85,8 @@ static uint64_t below(struct gen_model *model, uint64_t limit)
 static uint64_t horizon_delay(struct gen_model *model, const struct adversary *adversary)
 {
     uint64_t edge = 1;
-    for (uint64_t level = gen_uniform_age(model, (uint64_t)model->parameters[LEVELS]); level > 0; level--) {
+    for (uint64_t level = gen_uniform_age(model, (uint64_t)model->parameters[LEVELS]); level > 0;
+         level--) {
         edge *= adversary->slots;
     }
     return edge - 1 + below(model, 3);

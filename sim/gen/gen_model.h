@@ -56,12 +56,12 @@ struct gen_ring {
         uint32_t first;
         uint32_t last; /* added */
         uint32_t count;
-    } *lists;
+    } * lists;
     uint32_t *next; /* of each number that is in a list */
     struct gen_ring_far {
         uint64_t tick;
         uint32_t number;
-    } *far;
+    } * far;
     size_t far_count;
     size_t far_room;
 };

@@ -74,7 +74,8 @@ static uint64_t reply_in_time(struct gen_model *model, uint64_t timeout_ticks)
     const struct rpc *rpc = model->state;
     enum { TRIES = 100 };
     for (unsigned i = 0; i < TRIES; i++) {
-        uint64_t reply = gen_lognormal(model, rpc->reply_median_ticks, model->parameters[REPLY_SIGMA]);
+        uint64_t reply =
+            gen_lognormal(model, rpc->reply_median_ticks, model->parameters[REPLY_SIGMA]);
         if (reply < timeout_ticks) {
             return reply;
         }
@@ -105,8 +106,9 @@ static void happen(struct gen_model *model, uint64_t now, struct caller *caller,
     gen_timers_renew(model, caller->timers);
     uint64_t timeout = gen_span_draw(model, &rpc->timeouts);
     gen_timer_start(model, now, &caller->timers[KIND_REQUEST], timeout);
-    caller->event_at =
-        gen_chance(model, model->parameters[CANCELLED]) ? now + reply_in_time(model, timeout) : GEN_NEVER;
+    caller->event_at = gen_chance(model, model->parameters[CANCELLED])
+                           ? now + reply_in_time(model, timeout)
+                           : GEN_NEVER;
 }
 
 static void visit(struct gen_model *model, uint64_t now, uint32_t number)
@@ -138,8 +140,7 @@ static double wait_ticks(const struct gen_model *model)
     for (unsigned i = 0; i < STEPS; i++) {
         double timeout = span->min_ticks + (span->max_ticks - span->min_ticks) * (i + 0.5) / STEPS;
         double in_time;
-        double cut =
-            gen_lognormal_cut(rpc->reply_median_ticks, p[REPLY_SIGMA], timeout, &in_time);
+        double cut = gen_lognormal_cut(rpc->reply_median_ticks, p[REPLY_SIGMA], timeout, &in_time);
         double reply = in_time > 0 ? (cut - (1 - in_time) * timeout) / in_time + 0.5 : timeout / 2;
         sum += p[CANCELLED] * reply + (1 - p[CANCELLED]) * timeout;
     }
@@ -184,19 +185,16 @@ static bool create(struct gen_model *model)
                                       .gap_ticks = rpc->gap_ticks};
     gen_traffic_read(model, ACTIVITY, &smooth, &rpc->traffic);
     double timeout_mean = (rpc->timeouts.min_ticks + rpc->timeouts.max_ticks) / 2;
-    double reply_mean =
-        rpc->reply_median_ticks * random_exp(p[REPLY_SIGMA] * p[REPLY_SIGMA] / 2);
+    double reply_mean = rpc->reply_median_ticks * random_exp(p[REPLY_SIGMA] * p[REPLY_SIGMA] / 2);
     reply_mean = reply_mean < timeout_mean ? reply_mean : timeout_mean;
-    double cycle =
-        rpc->gap_ticks + p[CANCELLED] * reply_mean + (1 - p[CANCELLED]) * timeout_mean;
+    double cycle = rpc->gap_ticks + p[CANCELLED] * reply_mean + (1 - p[CANCELLED]) * timeout_mean;
     /* Smooth: first requests are spread over a cycle, and three more mix the phases. Otherwise
      * callers begin idle, and all have waited once at the end. */
     uint64_t begin = rpc->traffic.smooth ? 0 : GEN_EPOCH;
     model->warmup_end =
-        begin +
-        gen_whole_ticks(rpc->traffic.smooth
-                            ? 4 * cycle
-                            : 5 * wait + (p[CANCELLED] < 1 ? rpc->timeouts.max_ticks : 0));
+        begin + gen_whole_ticks(rpc->traffic.smooth
+                                    ? 4 * cycle
+                                    : 5 * wait + (p[CANCELLED] < 1 ? rpc->timeouts.max_ticks : 0));
     if (!gen_herds_read(model, HERDS, GEN_HERD_ROWS, &rpc->herds)) {
         return false;
     }

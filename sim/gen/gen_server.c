@@ -416,9 +416,9 @@ static bool create(struct gen_model *model)
     if (!gen_herds_read(model, HERDS, GEN_HERD_ROWS, &server->herds)) {
         return false;
     }
-    gen_model_begin(
-        model, sizeof(struct connection), begin,
-        idle_max_ticks > server->rto_max_ticks ? idle_max_ticks : server->rto_max_ticks);
+    gen_model_begin(model, sizeof(struct connection), begin,
+                    idle_max_ticks > server->rto_max_ticks ? idle_max_ticks
+                                                           : server->rto_max_ticks);
     populate(model, begin);
     return true;
 }

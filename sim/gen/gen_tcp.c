@@ -62,10 +62,10 @@ static const char *const tcp_kinds[] = {TCP_TIMERS(GEN_NAME) NULL};
 static const char *const tcp_counts[] = {TCP_COUNTS(GEN_NAME) NULL};
 
 /* Linux's TCP_RTO_MAX. */
-#define RTO_MAX_S   120
+#define RTO_MAX_S 120
 
 /* The standard deviation of the logarithm of the round trip times. */
-#define RTT_SIGMA   0.5
+#define RTT_SIGMA 0.5
 
 /* --- a random moment of a connection ---------------------------------------------------------- */
 

@@ -117,7 +117,7 @@ struct tcp {
 };
 
 /* Linux's TCP_KEEPALIVE_PROBES: unanswered probes before the connection is dropped. */
-#define TCP_PROBES 9u
+#define TCP_PROBES  9u
 
 /* The standard deviation of the logarithm of the reply times. */
 #define REPLY_SIGMA 0.5

@@ -24,7 +24,7 @@
 #include "gen_tcp.h"
 
 /* Linux's tcp_syn_linear_timeouts: repeated SYNs before the timeout doubles. */
-#define SYN_LINEAR  4u
+#define SYN_LINEAR 4u
 
 struct tcp_visit tcp_visit_of(struct gen_model *model, uint64_t now, uint32_t number)
 {

@@ -285,7 +285,7 @@ INTERCEPT(int, event_add, struct event *event, const struct timeval *timeout)
 #define LIBEVENT_STOP(name)                                                                        \
     INTERCEPT(int, name, struct event *event)                                                      \
     {                                                                                              \
-        FIND(next, name);                                                                              \
+        FIND(next, name);                                                                          \
         if (depth == 0 && header != NULL) {                                                        \
             const struct shim *shim = find_shim(event, false);                                     \
             if (shim == NULL || atomic_load_explicit(&shim->timed, memory_order_relaxed)) {        \

@@ -24,7 +24,7 @@ struct trace_ids {
     struct trace_ids_page {
         uint64_t *words; /* NULL: none of its ids is used */
         uint32_t before; /* number of ids in the pages before it, once counted */
-    } *pages;
+    } * pages;
     uint32_t room;
     uint32_t page_count;
     uint32_t count; /* of ids */

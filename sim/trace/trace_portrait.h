@@ -48,7 +48,7 @@ struct trace_portrait {
     int64_t change[TRACE_PORTRAIT_STRETCHES];        /* of the number of pending timers */
     uint64_t most_pending[TRACE_PORTRAIT_STRETCHES]; /* right after a start */
     int64_t pending_before;                          /* when the window begins */
-    struct portrait_delay *delays; /* ascending; of all starts */
+    struct portrait_delay *delays;                   /* ascending; of all starts */
     size_t delay_count;
 };
 

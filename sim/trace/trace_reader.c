@@ -392,8 +392,8 @@ int trace_reader_next(struct trace_reader *reader, struct trace_block *block, st
                                  reader->decoded);
     }
     if (why != NULL) {
-        (void)error_set(error, "%s: block %" PRIu64 ": %s; " REMEDY, reader->path,
-                        position->block, why);
+        (void)error_set(error, "%s: block %" PRIu64 ": %s; " REMEDY, reader->path, position->block,
+                        why);
         return -1;
     }
     const struct trace_decoded *decoded = reader->decoded;
