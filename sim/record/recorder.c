@@ -212,7 +212,7 @@ static void find_next(void *function, const char *name)
 
 /* Declare `pointer` and point it to the library's own function of that name. */
 #define FIND(pointer, name)                                                                        \
-    static __typeof__(&(name)) pointer;                                                            \
+    static __typeof__(&(name)) pointer; /* NOLINT(bugprone-macro-parentheses) */                   \
     find_next(&(pointer), #name)
 
 /* --- libevent --------------------------------------------------------------------------------- */
