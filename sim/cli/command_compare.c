@@ -66,13 +66,6 @@ static void complete(void *at, struct argp_state *state)
     }
 }
 
-static void take_set(void *at, const char *word, struct argp_state *state)
-{
-    struct compare_arguments *arguments = at;
-    (void)state;
-    word_list_append(&arguments->sets, word);
-}
-
 static void take_by(void *at, const struct option_row *row, const char *text,
                     struct argp_state *state)
 {
@@ -167,7 +160,7 @@ static const struct command_line syntax = {
         "each difference is shown.\n\n"
         "Exit status: 0 done, 1 a regression beyond --threshold or --count-threshold, or nothing "
         "that could be compared, 2 usage.",
-    .take_word = take_set,
+    .places = {{.kind = OPTION_LIST, AT(sets)}},
     .complete = complete,
 };
 

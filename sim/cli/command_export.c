@@ -10,21 +10,10 @@ struct export_arguments {
     struct export_request request;
 };
 
-static void take_name(void *at, const char *word, struct argp_state *state)
-{
-    struct export_arguments *arguments = at;
-    if (arguments->name != NULL) {
-        argp_error(state, "one structure at a time");
-    }
-    arguments->name = word;
-}
-
 static void complete(void *at, struct argp_state *state)
 {
     const struct export_arguments *arguments = at;
-    if (arguments->name == NULL) {
-        argp_error(state, "which structure? As in `timerlab export hier-wheel -o timers`");
-    } else if (arguments->request.prefix != NULL &&
+    if (arguments->request.prefix != NULL &&
                !export_prefix_is_good(arguments->request.prefix)) {
         argp_error(state,
                    "--prefix %s: names in C begin with a small letter, and go on with letters, "
@@ -74,7 +63,9 @@ static const struct command_line syntax = {
         "ends, plug-ins and other people's libraries are refused.\nExit status: 0 written, 1 not "
         "written, 2 "
         "usage. Files of these names are replaced.",
-    .take_word = take_name,
+    .places = {{.kind = OPTION_STREAM, OPTION_AT(struct export_arguments, name)}},
+    .needed = "which structure? As in `timerlab export hier-wheel -o timers`",
+    .excess = "one structure at a time",
     .complete = complete,
 };
 

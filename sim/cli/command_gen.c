@@ -19,6 +19,7 @@
 
 struct gen_arguments {
     struct gen_part part;
+    const char *workload; /* its name */
     const char *out_path;
     const char *scenario_path;
     uint64_t seed;             /* SEED_UNSET: not given */
@@ -50,22 +51,16 @@ static void print_workload(const struct gen_workload *workload, bool markdown)
     }
 }
 
-static void take_workload(void *at, const char *word, struct argp_state *state)
-{
-    struct gen_arguments *arguments = at;
-    struct error error;
-    if (arguments->part.workload != NULL) {
-        argp_error(state, "one workload at a time");
-    }
-    arguments->part.workload = gen_find(word, &error);
-    if (arguments->part.workload == NULL) {
-        argp_failure(state, EXIT_USAGE, 0, "%s", error.text);
-    }
-}
-
 static void complete(void *at, struct argp_state *state)
 {
     struct gen_arguments *arguments = at;
+    struct error error;
+    if (arguments->workload != NULL) {
+        arguments->part.workload = gen_find(arguments->workload, &error);
+        if (arguments->part.workload == NULL) {
+            argp_failure(state, EXIT_USAGE, 0, "%s", error.text);
+        }
+    }
     bool described = arguments->part.workload != NULL || arguments->part.connections > 0 ||
                      arguments->seconds > 0 || arguments->seed != SEED_UNSET ||
                      arguments->settings.count > 0;
@@ -215,7 +210,8 @@ int command_trace_gen(int argc, char **argv)
         .options = options,
         .form = "WORKLOAD -o FILE\n--scenario FILE -o FILE\n--list [WORKLOAD]",
         .text = "Generates a trace: simulates a workload into its steady state, then records it.",
-        .take_word = take_workload,
+        .places = {{.kind = OPTION_STREAM, AT(workload)}},
+        .excess = "one workload at a time",
         .complete = complete,
     };
     struct gen_arguments arguments = {.seed = SEED_UNSET};

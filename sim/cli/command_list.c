@@ -298,23 +298,6 @@ static bool describe(const struct catalog_entry *entry)
 
 /* --- the commands ---------------------------------------------------------------------------- */
 
-static void take_name(void *at, const char *word, struct argp_state *state)
-{
-    struct list_arguments *arguments = at;
-    if (arguments->name != NULL) {
-        argp_error(state, "one structure at a time");
-    }
-    arguments->name = word;
-}
-
-static void complete_describe(void *at, struct argp_state *state)
-{
-    const struct list_arguments *arguments = at;
-    if (arguments->name == NULL) {
-        argp_error(state, "which structure? `timerlab list` shows them");
-    }
-}
-
 #define PLUGIN_ROW                                                                                 \
     OPTION_ROW_PLUGIN(struct list_arguments, "Also the structure in this shared object")
 
@@ -382,8 +365,9 @@ int command_describe(int argc, char **argv)
         .options = options,
         .form = "NAME",
         .text = "One structure: its origin, algorithm, promises and options.",
-        .take_word = take_name,
-        .complete = complete_describe,
+        .places = {{.kind = OPTION_STREAM, OPTION_AT(struct list_arguments, name)}},
+        .needed = "which structure? `timerlab list` shows them",
+        .excess = "one structure at a time",
     };
     struct list_arguments arguments = {0};
     return command_structures_run(&syntax, argc, argv, &arguments, &arguments.structures,

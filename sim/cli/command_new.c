@@ -59,15 +59,6 @@ struct new_arguments {
     int language; /* of `languages` */
 };
 
-static void take_name(void *at, const char *word, struct argp_state *state)
-{
-    struct new_arguments *arguments = at;
-    if (arguments->name != NULL) {
-        argp_error(state, "one name at a time");
-    }
-    arguments->name = word;
-}
-
 /* The structure to copy, as catalog_find; only a built-in one has a source. */
 static const struct tl_algo *find_original(const char *name, struct error *error)
 {
@@ -138,7 +129,8 @@ static const struct command_line syntax = {
         "with its original. `timerlab new NAME | sh -e` runs them."
         "\vExit status: 0 written, 1 not written, 2 usage. A file that exists is never "
         "overwritten.",
-    .take_word = take_name,
+    .places = {{.kind = OPTION_STREAM, OPTION_AT(struct new_arguments, name)}},
+    .excess = "one name at a time",
     .complete = complete,
 };
 

@@ -25,13 +25,6 @@ struct report_arguments {
     struct tolerance max_lateness;
 };
 
-static void take_folder(void *at, const char *word, struct argp_state *state)
-{
-    struct report_arguments *arguments = at;
-    (void)state;
-    word_list_append(&arguments->folders, word);
-}
-
 /* "480x360": two numbers of three or four digits. */
 static bool is_size(const char *text)
 {
@@ -62,9 +55,7 @@ static void complete(void *at, struct argp_state *state)
     if (arguments->figures >= 0 && arguments->no_pictures) {
         argp_error(state, "either --figures or --no-pictures");
     }
-    if (arguments->folders.count == 0) {
-        argp_error(state, "which results? Give a folder that `timerlab sim -o` left");
-    } else if (arguments->folders.count > 1 && arguments->out == NULL) {
+    if (arguments->folders.count > 1 && arguments->out == NULL) {
         argp_error(state, "of several folders, -o must say where the report goes");
     }
 }
@@ -106,7 +97,8 @@ static const struct command_line syntax = {
         "of several folders, as of two versions or machines, are side by side.\n\n"
         "Exit status: 0 done, 1 a file cannot be read or written, or pictures cannot be drawn, 2 "
         "usage.",
-    .take_word = take_folder,
+    .places = {{.kind = OPTION_LIST, OPTION_AT(struct report_arguments, folders)}},
+    .needed = "which results? Give a folder that `timerlab sim -o` left",
     .complete = complete,
 };
 

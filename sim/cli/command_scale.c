@@ -10,21 +10,9 @@
 
 #define DEFAULT_SEED 1
 
-static void take_path(void *at, const char *word, struct argp_state *state)
-{
-    struct trace_scale_request *request = at;
-    if (request->in_path != NULL) {
-        argp_error(state, "one trace at a time");
-    }
-    request->in_path = word;
-}
-
 static void complete(void *at, struct argp_state *state)
 {
     const struct trace_scale_request *request = at;
-    if (request->in_path == NULL) {
-        argp_error(state, "which trace?");
-    }
     if (request->connections == 0) {
         argp_error(state, "to how many connections? -n N");
     }
@@ -88,7 +76,9 @@ int command_trace_scale(int argc, char **argv)
             "their causes. The timed window is in a steady state from its beginning. A timer that "
             "is pending where a copy begins again fires in its time if the recording started it "
             "once; one that it started several times is stopped when the copy comes to it again.",
-        .take_word = take_path,
+        .places = {{.kind = OPTION_STREAM, AT(in_path)}},
+        .needed = "which trace?",
+        .excess = "one trace at a time",
         .complete = complete};
     struct trace_scale_request request = {.seed = DEFAULT_SEED};
     command_line_read(&syntax, argc, argv, &request);

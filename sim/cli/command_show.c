@@ -20,6 +20,7 @@
 
 struct show_arguments {
     struct command_structures structures;
+    const char *structure;
     const char *script_text;
     const char *script_file;
     const char *trace;
@@ -53,25 +54,10 @@ static void take_ids(void *at, const struct option_row *row, const char *text,
     window->ids = arguments->ids;
 }
 
-static void take_word(void *at, const char *word, struct argp_state *state)
-{
-    struct show_arguments *arguments = at;
-    if (state->arg_num == 0) {
-        word_list_append(&arguments->structures.selections, word);
-    } else if (state->arg_num == 1) {
-        arguments->script_text = word;
-    } else {
-        argp_error(state, "the script is one argument: put it in quotes");
-    }
-}
-
 static void complete(void *at, struct argp_state *state)
 {
     struct show_arguments *arguments = at;
     struct show_window *window = &arguments->window;
-    if (arguments->structures.selections.count == 0) {
-        argp_error(state, "which structure? `timerlab list` shows them");
-    }
     int sources = (arguments->script_text != NULL) + (arguments->script_file != NULL) +
                   (arguments->trace != NULL);
     if (sources != 1) {
@@ -87,6 +73,7 @@ static void complete(void *at, struct argp_state *state)
     if (window->from_tick > window->to_tick) {
         argp_error(state, "--from is after --to");
     }
+    word_list_append(&arguments->structures.selections, arguments->structure);
     command_structures_find(&arguments->structures, catalog_select, "", state);
     if (arguments->structures.contenders.count != 1) {
         argp_error(state, "one structure at a time");
@@ -139,7 +126,9 @@ static const struct command_line syntax = {
             "TICK counts from the clock with a + before it. For example:\n"
             "  timerlab show hier-wheel:slots=3 'start a 2; start b 4; tick 4'\n"
             "A structure without the hook `walk` is shown as seen from outside.",
-    .take_word = take_word,
+    .places = {{.kind = OPTION_STREAM, AT(structure)}, {.kind = OPTION_STREAM, AT(script_text)}},
+    .needed = "which structure? `timerlab list` shows them",
+    .excess = "the script is one argument: put it in quotes",
     .complete = complete,
 };
 

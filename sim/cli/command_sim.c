@@ -55,13 +55,6 @@ static void take_columns(void *at, const struct option_row *row, const char *tex
     exit(EXIT_OK);
 }
 
-static void take_trace(void *at, const char *word, struct argp_state *state)
-{
-    struct sim_arguments *arguments = at;
-    (void)state;
-    word_list_append(&arguments->traces, word);
-}
-
 static void complete(void *at, struct argp_state *state)
 {
     struct sim_arguments *arguments = at;
@@ -131,7 +124,7 @@ static const struct command_line syntax = {
         "--wide adds all columns. - is standard input."
         "\vExit status: 0 all right (a structure that cannot take a trace is `unsupported`, "
         "which is no fault), 1 a fault, crash or timeout, 2 usage.",
-    .take_word = take_trace,
+    .places = {{.kind = OPTION_LIST, AT(traces)}},
     .complete = complete,
 };
 

@@ -51,13 +51,6 @@ static void parse_knob(struct sweep_arguments *arguments, const char *text,
     }
 }
 
-static void take_word(void *at, const char *text, struct argp_state *state)
-{
-    struct sweep_arguments *arguments = at;
-    (void)state;
-    word_list_append(&arguments->words, text);
-}
-
 static void take_part(void *at, const struct option_row *row, const char *text,
                       struct argp_state *state)
 {
@@ -252,7 +245,7 @@ static const struct command_line syntax = {
             "structures it runs only the new parts.\n"
             "Exit status: 0 all cells right or unsupported, 1 a fault, crash, timeout or failed "
             "cell, or one that is missing in a join, 2 usage.",
-    .take_word = take_word,
+    .places = {{.kind = OPTION_LIST, AT(words)}},
     .complete = complete,
 };
 

@@ -13,31 +13,11 @@
 #include <string.h>
 
 struct trace_arguments {
-    const char *paths[PORTRAITS_MAX];
-    size_t path_count;
-    size_t most_paths;
+    const char *paths[PORTRAITS_MAX]; /* the second may be NULL */
     const char *plot; /* folder for a picture; NULL: none is wanted */
     uint64_t limit;
     enum { FORMAT_TEXT, FORMAT_JSON } format;
 };
-
-static void take_path(void *at, const char *word, struct argp_state *state)
-{
-    struct trace_arguments *arguments = at;
-    if (arguments->path_count == arguments->most_paths) {
-        argp_error(state, arguments->most_paths > 1 ? "two traces at a time, at most"
-                                                    : "one trace at a time");
-    }
-    arguments->paths[arguments->path_count++] = word;
-}
-
-static void complete(void *at, struct argp_state *state)
-{
-    const struct trace_arguments *arguments = at;
-    if (arguments->path_count == 0) {
-        argp_error(state, "which trace?");
-    }
-}
 
 #define AT(member) OPTION_AT(struct trace_arguments, member)
 static const struct option_row no_options[] = {OPTION_ROW_END};
@@ -52,9 +32,10 @@ static int with_trace(int argc, char **argv, const struct option_row *options,
     const struct command_line syntax = {.options = options,
                                         .form = "FILE",
                                         .text = description,
-                                        .take_word = take_path,
-                                        .complete = complete};
-    struct trace_arguments arguments = {.limit = 10, .most_paths = 1};
+                                        .places = {{.kind = OPTION_STREAM, AT(paths[0])}},
+                                        .needed = "which trace?",
+                                        .excess = "one trace at a time"};
+    struct trace_arguments arguments = {.limit = 10};
     command_line_read(&syntax, argc, argv, &arguments);
     struct error error;
     struct trace_reader *reader = trace_reader_open(arguments.paths[0], &error);
@@ -87,12 +68,13 @@ static bool show_info(const struct trace_arguments *arguments, struct error *err
 {
     struct trace_portrait portraits[PORTRAITS_MAX] = {0};
     json_t *all = json_array();
+    size_t count = arguments->paths[1] != NULL ? 2 : 1;
     bool good = true;
-    for (size_t i = 0; good && i < arguments->path_count; i++) {
+    for (size_t i = 0; good && i < count; i++) {
         good = look_into(arguments->paths[i], arguments, &portraits[i], all, error);
     }
     if (good && arguments->format == FORMAT_JSON) {
-        (void)json_dumpf(arguments->path_count == 1 ? json_array_get(all, 0) : all, stdout,
+        (void)json_dumpf(count == 1 ? json_array_get(all, 0) : all, stdout,
                          JSON_INDENT(2) | JSON_REAL_PRECISION(15));
         (void)putchar('\n');
     }
@@ -100,8 +82,8 @@ static bool show_info(const struct trace_arguments *arguments, struct error *err
     char pictures[PATH_MAX];
     if (good && arguments->plot != NULL) {
         (void)fflush(stdout);
-        good = portrait_picture(portraits, arguments->paths, arguments->path_count, arguments->plot,
-                                pictures, error);
+        good = portrait_picture(portraits, arguments->paths, count, arguments->plot, pictures,
+                                error);
         if (good) {
             standard_files_tell("drawn: %s.svg, .png, and .csv with its data\n", pictures);
         }
@@ -131,9 +113,10 @@ static int command_info(int argc, char **argv)
                 "the timed window: operations and expiries, pending timers, and how the delays are "
                 "distributed; of two traces on the same axes, to compare a recorded one with a "
                 "generated one.",
-        .take_word = take_path,
-        .complete = complete};
-    struct trace_arguments arguments = {.most_paths = PORTRAITS_MAX};
+        .places = {{.kind = OPTION_STREAM, AT(paths[0])}, {.kind = OPTION_STREAM, AT(paths[1])}},
+        .needed = "which trace?",
+        .excess = "two traces at a time, at most"};
+    struct trace_arguments arguments = {0};
     command_line_read(&syntax, argc, argv, &arguments);
     struct error error;
     if (!show_info(&arguments, &error)) {

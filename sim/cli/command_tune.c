@@ -33,24 +33,11 @@ struct tune_arguments {
     struct error error;
 };
 
-static void take_trace(void *at, const char *word, struct argp_state *state)
-{
-    struct tune_arguments *arguments = at;
-    if (arguments->request.trace_path != NULL) {
-        argp_error(state, "one trace at a time");
-    }
-    arguments->request.trace_path = word;
-}
-
 static void complete(void *at, struct argp_state *state)
 {
     struct tune_arguments *arguments = at;
     struct tune_request *request = &arguments->request;
     struct command_structures *structures = &arguments->structures;
-    if (request->trace_path == NULL) {
-        argp_error(state, "which trace? `timerlab trace gen` and `timerlab trace import` make "
-                          "them");
-    }
     if (structures->selections.count == 0) {
         word_list_append(&structures->selections, "all");
     }
@@ -125,7 +112,9 @@ static const struct command_line syntax = {
             "why, at what cost, and how sure that is. - is standard input."
             "\vExit status: 0 there is an answer, 1 nothing keeps to the limits, a structure "
             "was wrong or crashed, or it failed, 2 usage.",
-    .take_word = take_trace,
+    .places = {{.kind = OPTION_STREAM, AT(request.trace_path)}},
+    .needed = "which trace? `timerlab trace gen` and `timerlab trace import` make them",
+    .excess = "one trace at a time",
     .complete = complete,
 };
 

@@ -121,17 +121,11 @@ static void refuse_stream(const struct option_row *row, const char *text, struct
     }
 }
 
-static void take_option(struct reading *reading, const struct option_row *row, char *text,
-                        struct argp_state *state)
+static void take_value(struct reading *reading, const struct option_row *row, char *text,
+                       struct argp_state *state)
 {
     const bool set = true;
     char *to = (char *)reading->arguments + row->at;
-    bool *given = &reading->given[row - reading->line->options];
-    bool repeats = row->repeats || row->kind == OPTION_LIST || row->kind == OPTION_PLUGIN;
-    if (*given && text != NULL && !repeats) {
-        argp_error(state, "--%s is given twice", row->option.name);
-    }
-    *given = true;
     switch (row->kind) {
     case OPTION_OWN:
         row->take(reading->arguments, row, text, state);
@@ -163,6 +157,31 @@ static void take_option(struct reading *reading, const struct option_row *row, c
     case OPTION_WIDE:
         terminal_set_wide();
         break;
+    }
+}
+
+static void take_option(struct reading *reading, const struct option_row *row, char *text,
+                        struct argp_state *state)
+{
+    bool *given = &reading->given[row - reading->line->options];
+    bool repeats = row->repeats || row->kind == OPTION_LIST || row->kind == OPTION_PLUGIN;
+    if (*given && text != NULL && !repeats) {
+        argp_error(state, "--%s is given twice", row->option.name);
+    }
+    *given = true;
+    take_value(reading, row, text, state);
+}
+
+static void take_word(struct reading *reading, char *word, struct argp_state *state)
+{
+    const struct option_row *place = reading->line->places;
+    for (unsigned i = 0; i < state->arg_num && place->kind == OPTION_STREAM; i++) {
+        place++;
+    }
+    if (place->kind == OPTION_OWN) {
+        argp_error(state, "%s", reading->line->excess);
+    } else {
+        take_value(reading, place, word, state);
     }
 }
 
@@ -224,8 +243,17 @@ static error_t parse_argument(int key, char *text, struct argp_state *state)
         line->take_word(reading->arguments, text, state);
         return 0;
     }
-    if (key == ARGP_KEY_END && line->complete != NULL) {
-        line->complete(reading->arguments, state);
+    if (key == ARGP_KEY_ARG && line->places[0].kind != OPTION_OWN) {
+        take_word(reading, text, state);
+        return 0;
+    }
+    if (key == ARGP_KEY_END) {
+        if (line->needed != NULL && state->arg_num == 0) {
+            argp_error(state, "%s", line->needed);
+        }
+        if (line->complete != NULL) {
+            line->complete(reading->arguments, state);
+        }
         return 0;
     }
     if (key == KEY_HELP) {
@@ -256,12 +284,10 @@ void command_line_read(const struct command_line *line, int argc, char **argv, v
     }
     options[count] = (struct argp_option){.key = KEY_HELP, .flags = OPTION_HIDDEN};
     const char *examples = command_examples(argv[0]);
-    char *text =
-        memory_format("%s%s%s%s", line->text,
-                      examples == NULL           ? ""
-                      : strchr(line->text, '\v') ? "\n\n"
-                                                 : "\v",
-                      examples == NULL ? "" : "Examples:\n", examples == NULL ? "" : examples);
+    const char *before = strchr(line->text, '\v') != NULL ? "\n\n" : "\v";
+    char *text = examples == NULL
+                     ? memory_copy(line->text)
+                     : memory_format("%s%sExamples:\n%s", line->text, before, examples);
     const struct argp parser = {
         .options = options, .parser = parse_argument, .args_doc = line->form, .doc = text};
     (void)setvbuf(said, NULL, _IONBF, 0);

@@ -125,7 +125,13 @@ struct command_line {
     const char *text;
     unsigned flags; /* argp_parse's */
 
-    /* Take a word that is no option. NULL: none is accepted. */
+    /* Where words go that are no options: OPTION_STREAM takes one word, OPTION_LIST all further
+     * ones. Without any, and without `take_word`, no word is accepted. */
+    struct option_row places[3];
+    const char *needed; /* the complaint if there is no word; NULL: it may be omitted */
+    const char *excess; /* the complaint about a word without a place */
+
+    /* Take a word instead. */
     void (*take_word)(void *arguments, const char *word, struct argp_state *state);
 
     /* Sees whether all that was given goes together. May be NULL. */
