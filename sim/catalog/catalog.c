@@ -146,14 +146,13 @@ const struct catalog_entry *catalog_find(const struct catalog *catalog, const ch
 enum plug_in_found catalog_add_plugin(struct catalog *catalog, const char *spec,
                                       struct error *error)
 {
-    struct plug_in *plug_in = NULL;
-    enum plug_in_found found = plug_in_read(spec, &plug_in, error);
+    const struct tl_algo *algo = NULL;
+    const char *file = NULL;
+    enum plug_in_found found = plug_in_read(spec, &algo, &file, error);
     catalog->failed = catalog->failed || found == PLUG_IN_FAILED;
     if (found != PLUG_IN_FOUND) {
         return found;
     }
-    const struct tl_algo *algo = plug_in_algo(plug_in);
-    const char *file = plug_in_file(plug_in);
     const struct catalog_entry entry = {.timed = algo,
                                         .counted = algo,
                                         .embedded = algo->embedded_bytes > 0 ? algo : NULL,
@@ -162,12 +161,9 @@ enum plug_in_found catalog_add_plugin(struct catalog *catalog, const char *spec,
         (void)error_set(error,
                         "%s: the name '%s' is taken; list it under another with --plugin %s,NAME",
                         file, algo->name, file);
-        plug_in_free(plug_in);
+        plug_in_free(algo);
         return PLUG_IN_REFUSED;
     }
-    catalog->plug_ins =
-        memory_resize((void *)catalog->plug_ins, catalog->plug_in_count + 1, sizeof plug_in);
-    catalog->plug_ins[catalog->plug_in_count++] = plug_in;
     append_entry(catalog, &entry);
     return PLUG_IN_FOUND;
 }
@@ -299,10 +295,9 @@ void catalog_free(struct catalog *catalog)
         tl_front_release(composition->entry.counted);
         free(composition);
     }
-    for (size_t i = 0; i < catalog->plug_in_count; i++) {
-        plug_in_free(catalog->plug_ins[i]);
+    for (size_t i = 0; i < catalog->count; i++) {
+        plug_in_free(catalog->entries[i].timed);
     }
-    free((void *)catalog->plug_ins);
     free(catalog->missing);
     free(catalog->entries);
     free((void *)catalog->compositions);

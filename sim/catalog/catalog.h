@@ -28,8 +28,6 @@ struct catalog_composition;
 struct catalog {
     struct catalog_entry *entries;
     size_t count;
-    struct plug_in **plug_ins;
-    size_t plug_in_count;
     bool failed;   /* a plug-in could not be looked at: its structure is missing */
     char *missing; /* the names that were selected and are not known, joined by blanks, where one of
                       them may be that structure's */

@@ -164,45 +164,36 @@ static enum plug_in_found run_probe(struct plug_in *plug_in, struct error *error
     return PLUG_IN_FOUND;
 }
 
-enum plug_in_found plug_in_read(const char *spec, struct plug_in **plug_in, struct error *error)
+enum plug_in_found plug_in_read(const char *spec, const struct tl_algo **algo, const char **file,
+                                struct error *error)
 {
-    struct plug_in *made = memory_new(1, sizeof *made);
-    made->spec = memory_copy(spec);
-    made->arena = child_memory_new(sizeof *made->arena);
-    enum plug_in_found how = run_probe(made, error);
-    made->next = known;
-    known = made;
-    if (how != PLUG_IN_FOUND) {
-        plug_in_free(made);
-        made = NULL;
+    struct plug_in *plug_in = memory_new(1, sizeof *plug_in);
+    plug_in->spec = memory_copy(spec);
+    plug_in->arena = child_memory_new(sizeof *plug_in->arena);
+    plug_in->next = known;
+    known = plug_in;
+    enum plug_in_found found = run_probe(plug_in, error);
+    *algo = &plug_in->algo;
+    *file = plug_in->arena->file;
+    if (found != PLUG_IN_FOUND) {
+        plug_in_free(*algo);
     }
-    *plug_in = made;
-    return how;
+    return found;
 }
 
-const struct tl_algo *plug_in_algo(const struct plug_in *plug_in)
+void plug_in_free(const struct tl_algo *algo)
 {
-    return &plug_in->algo;
-}
-
-const char *plug_in_file(const struct plug_in *plug_in)
-{
-    return plug_in->arena->file;
-}
-
-void plug_in_free(struct plug_in *plug_in)
-{
-    if (plug_in == NULL) {
-        return;
-    }
     struct plug_in **from = &known;
-    while (*from != plug_in) {
+    while (*from != NULL && &(*from)->algo != algo) {
         from = &(*from)->next;
     }
-    *from = plug_in->next;
-    child_memory_free(plug_in->arena, sizeof *plug_in->arena);
-    free(plug_in->spec);
-    free(plug_in);
+    struct plug_in *plug_in = *from;
+    if (plug_in != NULL) {
+        *from = plug_in->next;
+        child_memory_free(plug_in->arena, sizeof *plug_in->arena);
+        free(plug_in->spec);
+        free(plug_in);
+    }
 }
 
 /* --- its hooks ------------------------------------------------------------------------------- */

@@ -35,27 +35,21 @@
     X(start_call)                                                                                  \
     X(call)
 
-struct plug_in;
-
 enum plug_in_found {
     PLUG_IN_FOUND,
     PLUG_IN_REFUSED, /* there is no such file, it is no plug-in, or its descriptor is not valid */
     PLUG_IN_FAILED,  /* it crashed, hung or ended the process, or printed, while it was looked at */
 };
 
-/* Reads the descriptor of "FILE" or "FILE,NAME", as tl_plugin_open takes them, in a child that also
- * unloads it again. Unless it is found, `error` says why not. */
-enum plug_in_found plug_in_read(const char *spec, struct plug_in **plug_in, struct error *error);
+/* Read the descriptor of "FILE" or "FILE,NAME", as tl_plugin_open takes them, in a child that also
+ * unloads it again; `*file` is the file's name. Unless it is found, `error` says why not. The
+ * optional hooks are there if the plug-in has them; calling one ends the process, but for a child
+ * of plug_in_run. */
+enum plug_in_found plug_in_read(const char *spec, const struct tl_algo **algo, const char **file,
+                                struct error *error);
 
-/* The descriptor. The optional hooks are there if the plug-in has them; calling one ends the
- * process, but for a child of plug_in_run. */
-const struct tl_algo *plug_in_algo(const struct plug_in *plug_in);
-
-/* The file's name, as it was given. */
-const char *plug_in_file(const struct plug_in *plug_in);
-
-/* NULL is legal. */
-void plug_in_free(struct plug_in *plug_in);
+/* Free a descriptor that was found. Nothing happens to a structure of another origin. */
+void plug_in_free(const struct tl_algo *algo);
 
 /* child_run, in which the hooks of the structure can be called: if it comes from a plug-in, be it
  * inside a front end, the child loads that first. */

@@ -254,12 +254,3 @@ json_t *structure_json(const struct catalog_entry *entry)
     }
     return row;
 }
-
-json_t *structures_json(const struct catalog *catalog)
-{
-    json_t *rows = json_array();
-    for (size_t i = 0; i < catalog->count; i++) {
-        (void)json_array_append_new(rows, structure_json(&catalog->entries[i]));
-    }
-    return rows;
-}

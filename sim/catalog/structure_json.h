@@ -41,7 +41,4 @@ void capability_words(uint32_t capabilities, char *text, size_t text_bytes);
  * timer's bytes. */
 json_t *structure_json(const struct catalog_entry *entry);
 
-/* An array of those of the whole catalogue. */
-json_t *structures_json(const struct catalog *catalog);
-
 #endif

@@ -3,6 +3,7 @@
 #include "command.h"
 #include "command_option.h"
 #include "front.h"
+#include "json_text.h"
 #include "memory.h"
 #include "standard_files.h"
 #include "structure_json.h"
@@ -135,19 +136,17 @@ static void list_fronts_markdown(void)
 
 static bool list_json(const struct catalog *catalog)
 {
-    json_t *rows = structures_json(catalog);
+    json_t *rows = json_array();
     bool right = true;
-    size_t index;
-    json_t *row;
-    (void)json_dumpf(rows, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
-    (void)putchar('\n');
-    json_array_foreach(rows, index, row)
-    {
-        const char *fault = json_string_value(json_object_get(row, "fault"));
-        right = (fault == NULL ||
-                 report_list_fault("list", catalog->entries[index].timed->name, fault)) &&
+    for (size_t i = 0; i < catalog->count; i++) {
+        json_t *row = structure_json(&catalog->entries[i]);
+        (void)json_array_append_new(rows, row);
+        right = report_list_fault("list", catalog->entries[i].timed->name,
+                                  json_word(row, "fault")) &&
                 right;
     }
+    (void)json_dumpf(rows, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
+    (void)putchar('\n');
     json_decref(rows);
     return right;
 }
