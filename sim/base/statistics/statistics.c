@@ -86,28 +86,27 @@ static void set_normal(struct stats_test *test, double mean, double deviation)
 /* --- ranks ----------------------------------------------------------------------------------- */
 
 struct ranked {
-    double value;
+    double value; /* first, as stats_ascending expects it */
     size_t place; /* where it stood */
 };
 
-static int compare_ranked(const void *a, const void *b)
+static struct ranked *in_order(const double *values, size_t count)
 {
-    double x = ((const struct ranked *)a)->value;
-    double y = ((const struct ranked *)b)->value;
-    return (x > y) - (x < y);
+    struct ranked *order = memory_new(count + 1, sizeof *order);
+    for (size_t i = 0; i < count; i++) {
+        order[i] = (struct ranked){values[i], i};
+    }
+    qsort(order, count, sizeof *order, stats_ascending);
+    return order;
 }
 
 /* Twice the rank of each value, from 1, equal values sharing the mean of theirs: doubled, all are
  * whole. `ties` is the sum of t^3 - t over groups of t equal values. */
 static uint32_t *doubled_ranks(const double *values, size_t count, double *ties)
 {
-    struct ranked *order = memory_new(count + 1, sizeof *order);
+    struct ranked *order = in_order(values, count);
     uint32_t *ranks = memory_new(count + 1, sizeof *ranks);
     *ties = 0;
-    for (size_t i = 0; i < count; i++) {
-        order[i] = (struct ranked){values[i], i};
-    }
-    qsort(order, count, sizeof *order, compare_ranked);
     for (size_t from = 0, to = 0; from < count; from = to) {
         while (to < count && order[to].value == order[from].value) {
             to++;
@@ -158,43 +157,40 @@ static void set_exact(struct stats_test *test, double *p, size_t sum_max, size_t
     free(p);
 }
 
-/* The test of values without zeros; `sizes` are theirs without signs. */
-static void signed_rank(const double *values, const double *sizes, size_t count,
-                        struct stats_test *test)
+/* The test of the values + `by`. */
+static void signed_rank(const double *values, size_t count, double by, struct stats_test *test)
 {
-    double ties;
-    uint32_t *ranks = doubled_ranks(sizes, count, &ties);
-    size_t sum = 0;
+    double *kept = memory_new(count + 1, sizeof *kept); /* without zeros */
+    double *sizes = memory_new(count + 1, sizeof *sizes);
+    size_t kept_count = 0;
     for (size_t i = 0; i < count; i++) {
-        sum += values[i] > 0 ? ranks[i] : 0;
+        kept[kept_count] = values[i] + by;
+        sizes[kept_count] = fabs(kept[kept_count]);
+        kept_count += kept[kept_count] != 0;
+    }
+    double ties;
+    uint32_t *ranks = doubled_ranks(sizes, kept_count, &ties);
+    size_t sum = 0;
+    for (size_t i = 0; i < kept_count; i++) {
+        sum += kept[i] > 0 ? ranks[i] : 0;
     }
     test->statistic = (double)sum / 2;
-    if (count <= EXACT_PAIRS) {
+    if (kept_count <= EXACT_PAIRS) {
         size_t sum_max = 0;
-        double *p = coin_sums(ranks, count, &sum_max);
+        double *p = coin_sums(ranks, kept_count, &sum_max);
         set_exact(test, p, sum_max, sum);
     } else {
-        double n = (double)count;
+        double n = (double)kept_count;
         set_normal(test, n * (n + 1) / 4, sqrt(n * (n + 1) * (2 * n + 1) / 24 - ties / 48));
     }
     free(ranks);
+    free(kept);
+    free(sizes);
 }
 
 void stats_signed_rank(const double *values, size_t count, struct stats_test *test)
 {
-    double *kept = memory_new(count + 1, sizeof *kept);
-    double *sizes = memory_new(count + 1, sizeof *sizes);
-    *test = (struct stats_test){.p_low = 1, .p_high = 1};
-    size_t kept_count = 0;
-    for (size_t i = 0; i < count; i++) {
-        if (values[i] != 0) {
-            kept[kept_count] = values[i];
-            sizes[kept_count++] = fabs(values[i]);
-        }
-    }
-    signed_rank(kept, sizes, kept_count, test);
-    free(kept);
-    free(sizes);
+    signed_rank(values, count, 0, test);
 }
 
 /* --- the rank-sum distribution --------------------------------------------------------------- */
@@ -233,17 +229,14 @@ static double *draw_sums(const uint32_t *ranks, size_t count, size_t chosen, siz
     return p;
 }
 
-void stats_rank_sum(const double *first, size_t first_count, const double *second,
-                    size_t second_count, struct stats_test *test)
+/* The test of `first` and the values of `second` + `by`. */
+static void rank_sum(const double *first, size_t first_count, const double *second,
+                     size_t second_count, double by, struct stats_test *test)
 {
     size_t count = first_count + second_count;
     double *values = memory_new(count + 1, sizeof *values);
-    *test = (struct stats_test){.p_low = 1, .p_high = 1};
-    if (first_count > 0) {
-        memcpy(values, first, first_count * sizeof *values);
-    }
-    if (second_count > 0) {
-        memcpy(values + first_count, second, second_count * sizeof *values);
+    for (size_t i = 0; i < count; i++) {
+        values[i] = i < first_count ? first[i] : second[i - first_count] + by;
     }
     double ties;
     uint32_t *ranks = doubled_ranks(values, count, &ties);
@@ -264,6 +257,12 @@ void stats_rank_sum(const double *first, size_t first_count, const double *secon
         set_normal(test, n1 * n2 / 2, sqrt(n1 * n2 / 12 * (n + 1 - ties / (n * (n - 1)))));
     }
     free(ranks);
+}
+
+void stats_rank_sum(const double *first, size_t first_count, const double *second,
+                    size_t second_count, struct stats_test *test)
+{
+    rank_sum(first, first_count, second, second_count, 0, test);
 }
 
 /* --- order ----------------------------------------------------------------------------------- */
@@ -399,32 +398,6 @@ static size_t unpaired_outside(size_t first_count, size_t second_count, double c
     return outside_exact(p, sum_max, second_count * (second_count + 1), confidence);
 }
 
-/* values + by; to be freed. */
-static double *moved_by(const double *values, size_t count, double by)
-{
-    double *moved = memory_new(count + 1, sizeof *moved);
-    for (size_t i = 0; i < count; i++) {
-        moved[i] = values[i] + by;
-    }
-    return moved;
-}
-
-static void moved_signed_rank(const double *values, size_t count, double by,
-                              struct stats_test *test)
-{
-    double *moved = moved_by(values, count, by);
-    stats_signed_rank(moved, count, test);
-    free(moved);
-}
-
-static void moved_rank_sum(const double *first, size_t first_count, const double *second,
-                           size_t second_count, double by, struct stats_test *test)
-{
-    double *moved = moved_by(second, second_count, by);
-    stats_rank_sum(first, first_count, moved, second_count, test);
-    free(moved);
-}
-
 /* Beyond the margin on the upper side (`above`, of values less the margin), or on the lower. */
 static double two_sided(const struct stats_test *above, const struct stats_test *below)
 {
@@ -438,8 +411,8 @@ void stats_paired_shift(const double *differences, size_t count, double confiden
     struct stats_test above;
     struct stats_test below;
     double *means = memory_new(total, sizeof *means);
-    moved_signed_rank(differences, count, -margin, &above);
-    moved_signed_rank(differences, count, margin, &below);
+    signed_rank(differences, count, -margin, &above);
+    signed_rank(differences, count, margin, &below);
     size_t at = 0;
     for (size_t i = 0; i < count; i++) {
         for (size_t k = i; k < count; k++) {
@@ -460,8 +433,8 @@ void stats_unpaired_shift(const double *first, size_t first_count, const double 
     struct stats_test above;
     struct stats_test below;
     double *differences = memory_new(total, sizeof *differences);
-    moved_rank_sum(first, first_count, second, second_count, -margin, &above);
-    moved_rank_sum(first, first_count, second, second_count, margin, &below);
+    rank_sum(first, first_count, second, second_count, -margin, &above);
+    rank_sum(first, first_count, second, second_count, margin, &below);
     size_t at = 0;
     for (size_t i = 0; i < first_count; i++) {
         for (size_t k = 0; k < second_count; k++) {
@@ -490,16 +463,6 @@ double stats_least_unpaired_p(size_t first_count, size_t second_count)
 }
 
 /* --- many comparisons ------------------------------------------------------------------------ */
-
-static struct ranked *in_order(const double *p, size_t count)
-{
-    struct ranked *order = memory_new(count + 1, sizeof *order);
-    for (size_t i = 0; i < count; i++) {
-        order[i] = (struct ranked){p[i], i};
-    }
-    qsort(order, count, sizeof *order, compare_ranked);
-    return order;
-}
 
 void stats_holm(const double *p, size_t count, double *adjusted)
 {
