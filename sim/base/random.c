@@ -16,9 +16,21 @@ void random_seed(struct random *random, uint64_t seed)
 
 #define LN2 0x1.62e42fefa39efp-1
 
+/* The polynomial with these coefficients, that of the highest power first. */
+static double polynomial(const double *coefficients, int count, double x)
+{
+    double sum = 0;
+    for (int i = 0; i < count; i++) {
+        sum = sum * x + coefficients[i];
+    }
+    return sum;
+}
+
 double random_log(double x)
 {
     /* x = m * 2^k with m around 1: ln m = 2 atanh((m - 1) / (m + 1)), a series that ends soon. */
+    static const double series[] = {1.0 / 21, 1.0 / 19, 1.0 / 17, 1.0 / 15, 1.0 / 13,
+                                    1.0 / 11, 1.0 / 9,  1.0 / 7,  1.0 / 5,  1.0 / 3};
     uint64_t bits;
     (void)memcpy(&bits, &x, sizeof bits);
     int k = (int)(bits >> 52) - 1023;
@@ -31,43 +43,24 @@ double random_log(double x)
     }
     double s = (m - 1) / (m + 1);
     double z = s * s;
-    double sum = 1.0 / 21;
-    sum = sum * z + 1.0 / 19;
-    sum = sum * z + 1.0 / 17;
-    sum = sum * z + 1.0 / 15;
-    sum = sum * z + 1.0 / 13;
-    sum = sum * z + 1.0 / 11;
-    sum = sum * z + 1.0 / 9;
-    sum = sum * z + 1.0 / 7;
-    sum = sum * z + 1.0 / 5;
-    sum = sum * z + 1.0 / 3;
-    return (double)k * LN2 + (2 * s + 2 * s * z * sum);
+    return (double)k * LN2 + (2 * s + 2 * s * z * polynomial(series, 10, z));
 }
 
 double random_exp(double x)
 {
     /* x = k ln 2 + r with |r| <= ln 2 / 2; the Taylor series of e^r, and 2^k put together. */
+    static const double series[] = {1.0 / 6227020800, 1.0 / 479001600, 1.0 / 39916800,
+                                    1.0 / 3628800,    1.0 / 362880,    1.0 / 40320,
+                                    1.0 / 5040,       1.0 / 720,       1.0 / 120,
+                                    1.0 / 24,         1.0 / 6,         0.5,
+                                    1,                1};
     double scaled = x * 0x1.71547652b82fep+0;
     int k = (int)(scaled < 0 ? scaled - 0.5 : scaled + 0.5);
     double r = x - (double)k * LN2;
-    double sum = 1.0 / 6227020800.0;
-    sum = sum * r + 1.0 / 479001600;
-    sum = sum * r + 1.0 / 39916800;
-    sum = sum * r + 1.0 / 3628800;
-    sum = sum * r + 1.0 / 362880;
-    sum = sum * r + 1.0 / 40320;
-    sum = sum * r + 1.0 / 5040;
-    sum = sum * r + 1.0 / 720;
-    sum = sum * r + 1.0 / 120;
-    sum = sum * r + 1.0 / 24;
-    sum = sum * r + 1.0 / 6;
-    sum = sum * r + 0.5;
-    sum = sum * r + 1;
-    sum = sum * r + 1;
     uint64_t bits = (uint64_t)(1023 + k) << 52;
     double power;
     (void)memcpy(&power, &bits, sizeof power);
-    return sum * power;
+    return polynomial(series, 14, r) * power;
 }
 
 double random_normal_quantile(double p)
@@ -77,22 +70,19 @@ double random_normal_quantile(double p)
                                -3.066479806614716e+01, 2.506628277459239e+00};
     static const double b[] = {-5.447609879822406e+01, 1.615858368580409e+02,
                                -1.556989798598866e+02, 6.680131188771972e+01,
-                               -1.328068155288572e+01};
+                               -1.328068155288572e+01, 1};
     static const double c[] = {-7.784894002430293e-03, -3.223964580411365e-01,
                                -2.400758277161838e+00, -2.549732539343734e+00,
                                4.374664141464968e+00,  2.938163982698783e+00};
     static const double d[] = {7.784695709041462e-03, 3.224671290700398e-01, 2.445134137142996e+00,
-                               3.754408661907416e+00};
+                               3.754408661907416e+00, 1};
     const double tail = 0.02425;
     if (p >= tail && p <= 1 - tail) {
         double q = p - 0.5;
-        double r = q * q;
-        return (((((a[0] * r + a[1]) * r + a[2]) * r + a[3]) * r + a[4]) * r + a[5]) * q /
-               (((((b[0] * r + b[1]) * r + b[2]) * r + b[3]) * r + b[4]) * r + 1);
+        return polynomial(a, 6, q * q) * q / polynomial(b, 6, q * q);
     }
     double q = sqrt(-2 * random_log(p < tail ? p : 1 - p));
-    double x = (((((c[0] * q + c[1]) * q + c[2]) * q + c[3]) * q + c[4]) * q + c[5]) /
-               ((((d[0] * q + d[1]) * q + d[2]) * q + d[3]) * q + 1);
+    double x = polynomial(c, 6, q) / polynomial(d, 5, q);
     return p < tail ? x : -x;
 }
 
