@@ -25,12 +25,13 @@ struct show_arguments {
     const char *script_file;
     const char *trace;
     const char *out_path;
-    uint64_t clock;
-    uint64_t max_delay_ticks;
+    struct show_script script;
+    struct show_setup setup;
     struct show_window window;
     uint32_t ids[IDS_MAX];
     bool silent;
-    uint64_t events; /* of the trace */
+    uint64_t events;     /* of the trace */
+    struct shown *shown; /* shared with the child, which fills it */
     struct error error;
 };
 
@@ -104,10 +105,11 @@ static const struct option_row options[] = {
       0},
      .number = {.to = UINT32_MAX, .list_max = IDS_MAX - 1, .dash = '-', .example = "3,7-9"},
      .take = take_ids},
-    {{"clock", 0, "TICK", 0, "Tick of the clock at the beginning of a script (0)", 0}, TICK(clock)},
+    {{"clock", 0, "TICK", 0, "Tick of the clock at the beginning of a script (0)", 0},
+     TICK(setup.clock)},
     {{"max-delay", 0, "TICKS", 0,
       "The longest delay to announce to the structure (the script's or trace's own)", 0},
-     TICK(max_delay_ticks)},
+     TICK(setup.max_delay_ticks)},
     OPTION_ROW_PLUGIN(struct show_arguments, OPTION_PLUGIN_TEXT),
     OPTION_ROW_PROGRESS,
     OPTION_ROW_END,
@@ -135,30 +137,26 @@ static const struct command_line syntax = {
 /* --- the sources ----------------------------------------------------------------------------- */
 
 /* Read the script, and the structure's initial state. */
-static bool prepare_script(const struct show_arguments *arguments, struct show_script *script,
-                           struct show_setup *setup, struct error *error)
+static bool prepare_script(struct show_arguments *arguments, struct error *error)
 {
+    struct show_script *script = &arguments->script;
+    struct show_setup *setup = &arguments->setup;
     char *text = arguments->script_file != NULL ? text_file_read(arguments->script_file, error)
                                                 : memory_copy(arguments->script_text);
     bool good = text != NULL && show_script_parse(script, text, error);
     free(text);
-    if (good) {
-        *setup = (struct show_setup){
-            .capacity = script->name_count,
-            .clock = arguments->clock,
-            .max_delay_ticks = arguments->max_delay_ticks > 0
-                                   ? arguments->max_delay_ticks
-                                   : show_script_longest_delay(script, arguments->clock),
-            .names = script->names,
-        };
+    setup->capacity = script->name_count;
+    setup->names = script->names;
+    if (good && setup->max_delay_ticks == 0) {
+        setup->max_delay_ticks = show_script_longest_delay(script, setup->clock);
     }
     return good;
 }
 
 /* The same of a trace. */
-static bool prepare_trace(struct show_arguments *arguments, struct show_setup *setup,
-                          struct error *error)
+static bool prepare_trace(struct show_arguments *arguments, struct error *error)
 {
+    struct show_setup *setup = &arguments->setup;
     struct trace_reader *reader = trace_reader_open(arguments->trace, error);
     if (reader == NULL) {
         return false;
@@ -167,11 +165,11 @@ static bool prepare_trace(struct show_arguments *arguments, struct show_setup *s
     if (!header->causes_known) {
         standard_files_tell("%s: " TRACE_OPEN_LOOP_NOTE "\n", arguments->trace);
     }
-    *setup = (struct show_setup){
-        .capacity = header->ids,
-        .max_delay_ticks =
-            arguments->max_delay_ticks > 0 ? arguments->max_delay_ticks : header->max_delay_ticks,
-    };
+    setup->capacity = header->ids;
+    setup->clock = 0;
+    if (setup->max_delay_ticks == 0) {
+        setup->max_delay_ticks = header->max_delay_ticks;
+    }
     bool good = trace_ids_check(reader, arguments->trace, error);
     if (good && arguments->window.from_tick > header->end_tick) {
         good = error_set(error, "%s: ends at tick %" PRIu64 ", before the window", arguments->trace,
@@ -190,14 +188,6 @@ static bool prepare_trace(struct show_arguments *arguments, struct show_setup *s
 /* Text and pictures together. */
 #define SHOWN_BYTES_MAX ((size_t)1 << 28)
 
-struct work {
-    const struct show_arguments *arguments;
-    const struct show_script *script;
-    const struct show_setup *setup;
-    struct shown *shown;
-};
-
-/* Shared with the child, which fills it. */
 struct shown {
     bool good;
     struct error error;
@@ -215,9 +205,9 @@ static bool ends_with(const char *path, const char *ending)
     return length > bytes && strcmp(path + length - bytes, ending) == 0;
 }
 
-static void draw_all(const struct work *work, struct show *show, struct shown *shown, FILE *stream)
+static void draw_all(const char *path, struct show *show, struct shown *shown, FILE *stream)
 {
-    size_t steps = ends_with(work->arguments->out_path, ".svg") ? show->step_count : 1;
+    size_t steps = ends_with(path, ".svg") ? show->step_count : 1;
     for (size_t i = 0; i < show->step_count; i += steps) {
         show_draw(show, i, steps, stream);
         shown->picture_ends[shown->pictures++] = (size_t)ftell(stream);
@@ -226,18 +216,17 @@ static void draw_all(const struct work *work, struct show *show, struct shown *s
 
 static bool show_here(void *ctx, void *result, struct error *error)
 {
-    const struct work *work = ctx;
-    const struct show_arguments *arguments = work->arguments;
-    struct shown *shown = work->shown;
+    const struct show_arguments *arguments = ctx;
+    struct shown *shown = arguments->shown;
     struct show show = {0};
     struct contender contender = arguments->structures.contenders.items[0];
     FILE *stream = memory_made(fmemopen(shown->data, sizeof shown->data, "w"));
     contender.counted = watched(contender.counted);
     child_phase(child_hook_seconds(), "while it was shown");
-    shown->good = show_open(&show, &contender, work->setup, &shown->error) &&
+    shown->good = show_open(&show, &contender, &arguments->setup, &shown->error) &&
                   (arguments->trace != NULL
                        ? show_trace_run(arguments->trace, &arguments->window, &show, &shown->error)
-                       : show_script_run(work->script, &show, &shown->error));
+                       : show_script_run(&arguments->script, &show, &shown->error));
     shown->truncated = show.truncated;
     /* The steps before an error explain it. */
     if (!arguments->silent && show.step_count > 0) {
@@ -245,7 +234,7 @@ static bool show_here(void *ctx, void *result, struct error *error)
     }
     shown->text_bytes = (size_t)ftell(stream);
     if (shown->good && arguments->out_path != NULL) {
-        draw_all(work, &show, shown, stream);
+        draw_all(arguments->out_path, &show, shown, stream);
     }
     show_close(&show);
     (void)result;
@@ -306,15 +295,14 @@ static bool draw(const struct shown *shown, const char *path, struct error *erro
     return good;
 }
 
-static bool show_and_draw(struct show_arguments *arguments, const struct work *work,
-                          struct error *error)
+static bool show_and_draw(struct show_arguments *arguments, struct error *error)
 {
-    const struct shown *shown = work->shown;
+    const struct shown *shown = arguments->shown;
     const struct tl_algo *algo = arguments->structures.contenders.items[0].timed;
     struct child_outcome outcome;
     struct progress progress;
     const struct child_request request = {.run = show_here,
-                                          .ctx = (void *)work,
+                                          .ctx = arguments,
                                           .progress = progress_follow,
                                           .progress_ctx = &progress};
     progress_begin(&progress, "replaying up to the window", "operations", arguments->events);
@@ -337,15 +325,13 @@ static int show_structure(void *at, int argc, char **argv)
 {
     struct show_arguments *arguments = at;
     struct error *error = &arguments->error;
-    struct show_script script = {0};
-    struct show_setup setup = {0};
     struct shown *shown = child_memory_new(sizeof *shown);
     (void)argc;
     (void)argv;
-    const struct work work = {arguments, &script, &setup, shown};
-    bool good = (arguments->trace != NULL ? prepare_trace(arguments, &setup, error)
-                                          : prepare_script(arguments, &script, &setup, error)) &&
-                show_and_draw(arguments, &work, error);
+    arguments->shown = shown;
+    bool good = (arguments->trace != NULL ? prepare_trace(arguments, error)
+                                          : prepare_script(arguments, error)) &&
+                show_and_draw(arguments, error);
     if (!good) {
         command_complain(error);
     } else if (shown->truncated) {
@@ -353,7 +339,7 @@ static int show_structure(void *at, int argc, char **argv)
                       SHOW_STEPS_MAX);
     }
     child_memory_free(shown, sizeof *shown);
-    show_script_free(&script);
+    show_script_free(&arguments->script);
     return good ? EXIT_OK : EXIT_FAULT;
 }
 
