@@ -1,4 +1,5 @@
 /* timerlab trace gen: a workload becomes a trace. */
+#include "clock.h"
 #include "command.h"
 #include "command_option.h"
 #include "error.h"
@@ -10,7 +11,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define DEFAULT_CONNECTIONS 10000
 #define DEFAULT_SECONDS     10
@@ -106,53 +106,39 @@ static int list_workloads(const struct gen_workload *only, bool markdown)
     return EXIT_OK;
 }
 
-static int generate(const struct gen_request *request, const char *out_path)
+/* The workload alone, or the mixture of a scenario. */
+static int generate(const struct gen_arguments *arguments)
 {
-    struct gen_summary summary;
-    struct error error;
-    struct timespec begun;
-    struct timespec ended;
-    (void)clock_gettime(CLOCK_MONOTONIC, &begun);
-    if (!gen_trace(request, out_path, &summary, &error)) {
-        return command_fail(&error);
-    }
-    (void)clock_gettime(CLOCK_MONOTONIC, &ended);
-    double seconds =
-        (double)(ended.tv_sec - begun.tv_sec) + (double)(ended.tv_nsec - begun.tv_nsec) / 1e9;
-    standard_files_tell("%s: %" PRIu64 " operations recorded, %" PRIu64
-                        " simulated, %.1f s, %.3g/s\n",
-                        out_path, summary.recorded_events, summary.generated_events, seconds,
-                        (double)summary.generated_events / seconds);
-    return EXIT_OK;
-}
-
-static int generate_workload(const struct gen_arguments *arguments)
-{
-    const struct gen_request request = {
+    struct gen_request request = {
         .parts = &arguments->part,
         .part_count = 1,
         .seconds = arguments->seconds,
         .seed = arguments->seed,
     };
-    return generate(&request, arguments->out_path);
-}
-
-static int generate_scenario(const struct gen_arguments *arguments)
-{
-    struct scenario scenario;
+    struct scenario scenario = {0};
+    struct gen_summary summary;
     struct error error;
-    if (!scenario_read(arguments->scenario_path, &scenario, &error)) {
+    if (arguments->scenario_path != NULL) {
+        if (!scenario_read(arguments->scenario_path, &scenario, &error)) {
+            return command_fail(&error);
+        }
+        request.parts = scenario.parts;
+        request.part_count = scenario.part_count;
+        request.seconds = scenario.seconds;
+        request.seed = scenario.seed;
+    }
+    uint64_t begun_ns = clock_now_ns();
+    bool good = gen_trace(&request, arguments->out_path, &summary, &error);
+    double seconds = (double)(clock_now_ns() - begun_ns) / 1e9;
+    scenario_free(&scenario);
+    if (!good) {
         return command_fail(&error);
     }
-    const struct gen_request request = {
-        .parts = scenario.parts,
-        .part_count = scenario.part_count,
-        .seconds = scenario.seconds,
-        .seed = scenario.seed,
-    };
-    int status = generate(&request, arguments->out_path);
-    scenario_free(&scenario);
-    return status;
+    standard_files_tell("%s: %" PRIu64 " operations recorded, %" PRIu64
+                        " simulated, %.1f s, %.3g/s\n",
+                        arguments->out_path, summary.recorded_events, summary.generated_events,
+                        seconds, (double)summary.generated_events / seconds);
+    return EXIT_OK;
 }
 
 static int generate_trace(struct gen_arguments *arguments)
@@ -169,8 +155,7 @@ static int generate_trace(struct gen_arguments *arguments)
     if (arguments->list) {
         return list_workloads(arguments->part.workload, arguments->format == FORMAT_MD);
     }
-    return arguments->scenario_path != NULL ? generate_scenario(arguments)
-                                            : generate_workload(arguments);
+    return generate(arguments);
 }
 
 #define AT(member) OPTION_AT(struct gen_arguments, member)
