@@ -11,11 +11,10 @@
 #include <string.h>
 
 /* For what runs in a plug-in when it comes and goes. */
-#define LOAD_SECONDS   10.0
+#define LOAD_SECONDS 10.0
 
 /* Of a descriptor, all together. */
-#define ARENA_BYTES    ((size_t)1 << 18)
-#define PRECISIONS_MAX 128u
+#define ARENA_BYTES  ((size_t)1 << 18)
 
 /* Memory that the child which reads the descriptor shares with this process, at the same address.
  */
@@ -267,18 +266,14 @@ struct question {
     size_t count;
 };
 
-struct answer {
-    struct tl_precision precisions[PRECISIONS_MAX];
-};
-
 static bool ask(void *ctx, void *result, struct error *error)
 {
     const struct question *question = ctx;
-    struct answer *answer = result;
+    struct tl_precision *precisions = result;
     (void)error;
     child_phase(child_hook_seconds(), "in precision");
     for (size_t i = 0; i < question->count; i++) {
-        answer->precisions[i] =
+        precisions[i] =
             tl_algo_precision(question->algo, question->options, question->delays_ticks[i]);
     }
     return true;
@@ -288,18 +283,16 @@ bool plug_in_precision(const struct tl_algo *algo, const void *options,
                        const uint64_t *delays_ticks, size_t count, struct tl_precision *precisions,
                        struct error *error)
 {
-    struct answer answer = {0};
     struct question question = {algo, options, delays_ticks, count};
     struct child_outcome outcome;
     const struct child_request request = {
-        .run = ask, .ctx = &question, .result_bytes = sizeof answer};
+        .run = ask, .ctx = &question, .result_bytes = count * sizeof *precisions};
     if (find(algo) == NULL || algo->precision == NULL) {
-        (void)ask(&question, &answer, error);
-    } else if (!plug_in_run(algo, &request, &answer, &outcome, error)) {
-        return false;
-    } else if (child_fault(&outcome) != NULL) {
-        return error_set(error, "%s: %s", algo->name, child_fault(&outcome));
+        return ask(&question, precisions, error);
     }
-    memcpy(precisions, answer.precisions, count * sizeof *precisions);
-    return true;
+    if (!plug_in_run(algo, &request, precisions, &outcome, error)) {
+        return false;
+    }
+    return child_fault(&outcome) == NULL ||
+           error_set(error, "%s: %s", algo->name, child_fault(&outcome));
 }
