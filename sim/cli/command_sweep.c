@@ -19,6 +19,18 @@
 
 enum sweep_format { FORMAT_TABLE, FORMAT_CSV, FORMAT_JSON }; /* in the order of the help */
 
+/* The knobs that have an option, in their order: the slowest first, so that a trace that is driven
+ * in two ways is generated once. The parameters of a workload come before them. */
+enum { CONNECTIONS, SEEDS, DRIVES, BUDGETS, PAUSES, SERVICES, OWN_KNOBS };
+static const struct {
+    const char *name;
+    const char *usual; /* its values if none are given; NULL: it is not turned */
+} own_knobs[OWN_KNOBS] = {
+    [CONNECTIONS] = {SWEEP_KNOB_CONNECTIONS, "10000"}, [SEEDS] = {SWEEP_KNOB_SEED, "1"},
+    [DRIVES] = {SWEEP_KNOB_DRIVE, "sleep"},            [BUDGETS] = {SWEEP_KNOB_BUDGET, NULL},
+    [PAUSES] = {SWEEP_KNOB_PAUSE, NULL},               [SERVICES] = {SWEEP_KNOB_SERVICE, NULL},
+};
+
 struct sweep_arguments {
     struct command_structures structures;
     struct sweep_knobs knobs;
@@ -26,12 +38,7 @@ struct sweep_arguments {
     struct word_list words;    /* that are no options: a workload, or traces, or parts' folders */
     struct word_list settings; /* -p */
     bool join;
-    const char *connections;
-    const char *seeds;
-    const char *drives;
-    const char *budgets;
-    const char *pauses;
-    const char *services;
+    const char *values[OWN_KNOBS]; /* NULL: not given */
     enum sweep_format format;
     struct error error;
 };
@@ -98,16 +105,6 @@ static void take_subject(struct sweep_arguments *arguments, size_t number, const
     }
 }
 
-static void add_knob(struct sweep_arguments *arguments, const char *name, const char *values,
-                     struct argp_state *state)
-{
-    if (!sweep_knob_add(&arguments->knobs, name, values, &arguments->error)) {
-        argp_failure(state, EXIT_USAGE, 0, "%s", arguments->error.text);
-    }
-}
-
-/* The order of the knobs, the slowest first: parameters as given, connections, seeds, drives,
- * budgets, pauses, service times. So a trace that is driven in two ways is generated once. */
 static void complete(void *at, struct argp_state *state)
 {
     struct sweep_arguments *arguments = at;
@@ -123,7 +120,8 @@ static void complete(void *at, struct argp_state *state)
     }
     if (arguments->join) {
         if (arguments->structures.selections.count > 0 || arguments->settings.count > 0 ||
-            arguments->connections != NULL || arguments->seeds != NULL || request->parts > 0) {
+            arguments->values[CONNECTIONS] != NULL || arguments->values[SEEDS] != NULL ||
+            request->parts > 0) {
             argp_error(state, "--join takes folders and -o: the settings are those of the parts");
         }
         return;
@@ -132,28 +130,20 @@ static void complete(void *at, struct argp_state *state)
         take_subject(arguments, i, arguments->words.items[i], state);
     }
     command_structures_find(&arguments->structures, sweep_select, ALL_OR_NAMES, state);
-    if (request->workload == NULL && (arguments->connections != NULL || arguments->seeds != NULL)) {
+    if (request->workload == NULL &&
+        (arguments->values[CONNECTIONS] != NULL || arguments->values[SEEDS] != NULL)) {
         argp_error(state, "-n and --seed are for workloads: traces have both fixed");
     }
     for (size_t i = 0; i < arguments->settings.count; i++) {
         parse_knob(arguments, arguments->settings.items[i], state);
     }
-    if (request->workload != NULL) {
-        add_knob(arguments, SWEEP_KNOB_CONNECTIONS,
-                 arguments->connections != NULL ? arguments->connections : "10000", state);
-        add_knob(arguments, SWEEP_KNOB_SEED, arguments->seeds != NULL ? arguments->seeds : "1",
-                 state);
-    }
-    add_knob(arguments, SWEEP_KNOB_DRIVE, arguments->drives != NULL ? arguments->drives : "sleep",
-             state);
-    if (arguments->budgets != NULL) {
-        add_knob(arguments, SWEEP_KNOB_BUDGET, arguments->budgets, state);
-    }
-    if (arguments->pauses != NULL) {
-        add_knob(arguments, SWEEP_KNOB_PAUSE, arguments->pauses, state);
-    }
-    if (arguments->services != NULL) {
-        add_knob(arguments, SWEEP_KNOB_SERVICE, arguments->services, state);
+    for (size_t i = request->workload != NULL ? CONNECTIONS : DRIVES; i < OWN_KNOBS; i++) {
+        const char *given = arguments->values[i];
+        const char *values = given != NULL ? given : own_knobs[i].usual;
+        if (values != NULL &&
+            !sweep_knob_add(&arguments->knobs, own_knobs[i].name, values, &arguments->error)) {
+            argp_failure(state, EXIT_USAGE, 0, "%s", arguments->error.text);
+        }
     }
     request->catalog = &arguments->structures.catalog;
     request->simulate.floor = catalog_floor(&arguments->structures.catalog);
@@ -174,7 +164,7 @@ static const struct option_row options[] = {
     {{"connections", 'n', "N,N,...", 0,
       "How many connections, k and m for thousands and millions (10000)", 0},
      OPTION_TEXT,
-     AT(connections)},
+     AT(values[CONNECTIONS])},
     {{"parameter", 'p', "NAME=VALUE,VALUE,...", 0,
       "Values of one of the workload's parameters; may be repeated", 0},
      OPTION_LIST,
@@ -182,27 +172,27 @@ static const struct option_row options[] = {
     {{"seconds", 0, "S", 0, "How long each trace records (10)", 0},
      OPTION_SECONDS(1e-3, 1e9),
      AT(request.seconds)},
-    {{"seed", 0, "K,K,...", 0, "Seeds of the traces (1)", 0}, OPTION_TEXT, AT(seeds)},
+    {{"seed", 0, "K,K,...", 0, "Seeds of the traces (1)", 0}, OPTION_TEXT, AT(values[SEEDS])},
     {{"drive", 0, "sleep|slack|poll|poll:N,...", 0,
       "Look at the timers when `next` says so, as late as their slack allows, at every tick, or at "
       "every N-th (sleep)",
       0},
      OPTION_TEXT,
-     AT(drives)},
+     AT(values[DRIVES])},
     {{"budget", 0, "K|none,...", 0,
       "Timers that one advance may fire; the rest fire at the next tick (none)", 0},
      OPTION_TEXT,
-     AT(budgets)},
+     AT(values[BUDGETS])},
     {{"pause", 0, "AT:FOR[:busy|asleep][:every=TICKS],...", 0,
       "From tick AT on, the loop is busy for this many ticks, or the machine sleeps; A+B are two "
       "pauses in one run (none)",
       0},
      OPTION_TEXT,
-     AT(pauses)},
+     AT(values[PAUSES])},
     {{"service", 0, "TIME|exp:TIME|none,...", 0,
       "Time for which each callback occupies the loop, as in 50us (none)", 0},
      OPTION_TEXT,
-     AT(services)},
+     AT(values[SERVICES])},
     {{"runs", 0, "K", 0, "Timed runs of each cell (5); 0: only check and count", 0},
      OPTION_WHOLE(0, 1000),
      AT(request.simulate.runs)},
