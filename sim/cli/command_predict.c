@@ -252,13 +252,10 @@ static enum import_result read_recording(const struct predict_arguments *argumen
                                    .recording = recording};
     enum import_result result = format->run(&job, error);
     memory_stream_close(report);
-    for (const char *line = said; line != NULL && *line != '\0';) {
-        const char *end = strchr(line, '\n');
-        int length = end != NULL ? (int)(end - line) : (int)strlen(line);
+    for (char *rest = said, *line; (line = strsep(&rest, "\n")) != NULL;) {
         if (strncmp(line, "warning: ", 9) == 0) {
-            standard_files_tell("%.*s\n", length, line);
+            standard_files_tell("%s\n", line);
         }
-        line = end != NULL ? end + 1 : NULL;
     }
     free(said);
     return result;
@@ -325,17 +322,12 @@ static void print(const struct predict_arguments *arguments, const struct predic
         add_row(&results, recording, &rows[i]);
         tell_worst(arguments, &rows[i]);
     }
-    switch (arguments->format) {
-    case FORMAT_JSON:
+    if (arguments->format == FORMAT_JSON) {
         print_json(&results, rows, argc, argv);
-        break;
-    case FORMAT_CSV:
+    } else if (arguments->format == FORMAT_CSV) {
         results_write_csv(&results, stdout);
-        break;
-    case FORMAT_TABLE:
-    default:
+    } else {
         results_write_table(&results, stdout);
-        break;
     }
     results_free(&results);
 }
