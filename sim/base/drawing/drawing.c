@@ -2,6 +2,7 @@
 
 #include "markup.h"
 #include "memory.h"
+#include "terminal.h"
 
 #include <errno.h>
 #include <regex.h>
@@ -58,11 +59,7 @@ void drawing_text(struct drawing *drawing, double x, double y, const char *style
 
 double drawing_text_width(const char *text, double font_size)
 {
-    size_t characters = 0;
-    for (const char *c = text; *c != '\0'; c++) {
-        characters += ((unsigned char)*c & 0xc0u) != 0x80u; /* not the later bytes of UTF-8 */
-    }
-    return (double)characters * font_size * 0.6;
+    return (double)text_width(text, strlen(text)) * font_size * 0.6;
 }
 
 void drawing_write(struct drawing *drawing, double width, double height, const char *title,
