@@ -466,25 +466,23 @@ static void print_group(struct check_report *report, const struct check_row *fir
     unsigned judged = 0;
     double seconds = 0;
     uint64_t operations = 0;
+    char name[400];
+    char faults[2048] = "";
     for (const struct check_row *row = first; row < end; row++) {
+        size_t used = strlen(faults);
         judged += row->verdict.result != KIT_SKIPPED;
         passed += row->verdict.result == KIT_OK;
         seconds += row->verdict.seconds;
         operations += row->verdict.operations;
-    }
-    char name[400];
-    char faults[2048] = "";
-    name_of(first->contender, name, sizeof name);
-    for (const struct check_row *row = first; row < end; row++) {
-        size_t used = strlen(faults);
         if (row->verdict.result == KIT_FAULT) {
             (void)snprintf(faults + used, sizeof faults - used, "%s%s: %s", used > 0 ? ", " : "",
                            row->name, fault_word(row->verdict.fault));
         }
-        if (row->verdict.result == KIT_SKIPPED && judged == 0 && row == first) {
-            (void)snprintf(faults, sizeof faults, "%s", row->verdict.message);
-        }
     }
+    if (judged == 0) {
+        (void)snprintf(faults, sizeof faults, "%s", first->verdict.message);
+    }
+    name_of(first->contender, name, sizeof name);
     struct text_table *table = &report->table;
     text_table_add(table, "%s", name);
     text_table_add(table, "%s", first->group);
