@@ -199,18 +199,13 @@ static struct check_row *new_row(struct check_report *report, const struct conte
     return row;
 }
 
-static void show_operations(void *ctx, uint64_t operations)
-{
-    progress_update(ctx, operations);
-}
-
 static void run_fuzz(const struct check_arguments *arguments, const struct kit_target *target,
                      struct check_row *row)
 {
     struct progress progress;
     struct kit_fuzz_plan plan = arguments->plan;
     progress_begin(&progress, target->algo->name, "operations", plan.operations);
-    plan.progress = show_operations;
+    plan.progress = progress_follow;
     plan.progress_ctx = &progress;
     kit_fuzz(target, &plan, &arguments->limits, &row->verdict, &row->trace);
     progress_end(&progress);
@@ -407,39 +402,35 @@ static void print_trace(const struct check_row *row)
     free(text);
 }
 
-/* Print the operations and the command that repeat a fault. */
-static void print_way(const struct check_row *row, const char *name, uint64_t seed)
-{
-    bool fuzzed = row->name == fuzz_name;
-    if (row->name != replay_name) {
-        if (row->verdict.repeats) {
-            (void)printf("    the fewest operations found that show it, for --replay:\n");
-            print_trace(row);
-        } else if (row->trace.count > 0) {
-            (void)printf(
-                "    the same operations did not show it again: the result depends on something "
-                "else, such as uninitialized memory, addresses or the time. They were:\n");
-            print_trace(row);
-        } else if (!row->again) {
-            (void)printf("    the case run again did not show it: the result depends on more than "
-                         "the operations, such as uninitialized memory, addresses or the time\n");
-        } else {
-            (void)printf("    no list of operations shows it, the case does each time\n");
-        }
-        (void)printf("    again: timerlab check -a %s --case %s", name, row->name);
-        check_print_seed(fuzzed ? row->trace.seed : seed);
-        (void)fputs(fuzzed ? " --operations 1" : "", stdout);
-        (void)printf(" (and --plugin, if it is one)\n");
-    }
-}
-
+/* Print a fault, and the operations and the command that repeat it. */
 static void print_fault(const struct check_row *row, uint64_t seed)
 {
     char name[400];
+    bool fuzzed = row->name == fuzz_name;
     name_of(row->contender, name, sizeof name);
     (void)printf("\n%s, case %s, %s: %s\n", name, row->name, fault_word(row->verdict.fault),
                  row->verdict.message);
-    print_way(row, name, seed);
+    if (row->name == replay_name) {
+        return;
+    }
+    if (row->verdict.repeats) {
+        (void)printf("    the fewest operations found that show it, for --replay:\n");
+        print_trace(row);
+    } else if (row->trace.count > 0) {
+        (void)printf("    the same operations did not show it again: the result depends on "
+                     "something else, such as uninitialized memory, addresses or the time. They "
+                     "were:\n");
+        print_trace(row);
+    } else if (!row->again) {
+        (void)printf("    the case run again did not show it: the result depends on more than the "
+                     "operations, such as uninitialized memory, addresses or the time\n");
+    } else {
+        (void)printf("    no list of operations shows it, the case does each time\n");
+    }
+    (void)printf("    again: timerlab check -a %s --case %s", name, row->name);
+    check_print_seed(fuzzed ? row->trace.seed : seed);
+    (void)fputs(fuzzed ? " --operations 1" : "", stdout);
+    (void)printf(" (and --plugin, if it is one)\n");
 }
 
 /* The headings, and for the layout a row as wide as most. */
