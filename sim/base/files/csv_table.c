@@ -16,23 +16,17 @@ static json_t *take_field(const char **at, const char *end, char *scratch)
 {
     const char *c = *at;
     size_t used = 0;
-    if (c < end && *c == '"') {
-        for (c++;; c++) {
-            if (c >= end) {
-                return NULL;
-            }
-            if (*c == '"') {
-                if (c + 1 >= end || c[1] != '"') {
-                    break;
-                }
-                c++;
-            }
+    bool quoted = c < end && *c == '"';
+    for (c += quoted; c < end && (quoted || *c != ','); c++) {
+        if (quoted && *c == '"' && (c + 1 == end || c[1] != '"')) {
+            quoted = false;
+        } else {
+            c += quoted && *c == '"'; /* doubled, it stands for itself */
             scratch[used++] = *c;
         }
-        c++;
     }
-    while (c < end && *c != ',') {
-        scratch[used++] = *c++;
+    if (quoted) {
+        return NULL;
     }
     *at = c < end ? c + 1 : NULL;
     json_t *field = json_stringn(scratch, used);
