@@ -145,17 +145,10 @@ static void forget_signals(const sigset_t *mask)
     (void)sigprocmask(SIG_SETMASK, mask, NULL);
 }
 
-static int by_number(const void *left, const void *right)
-{
-    return *(const int *)left - *(const int *)right;
-}
-
 /* Its output goes to the monitor; no file of the caller's is open but those that it needs. Standard
  * input that is a regular file can be the trace, also that of a pipe (standard_streams.h). */
 static void leave_files(const struct child_request *request, int output_fd)
 {
-    int kept[16];
-    size_t count = 0;
     struct stat input;
     if (fstat(STDIN_FILENO, &input) != 0 || !S_ISREG(input.st_mode)) {
         (void)dup2(open("/dev/null", O_RDONLY | O_CLOEXEC), STDIN_FILENO);
@@ -163,16 +156,13 @@ static void leave_files(const struct child_request *request, int output_fd)
     if (dup2(output_fd, STDOUT_FILENO) < 0 || dup2(output_fd, STDERR_FILENO) < 0) {
         _exit(1);
     }
-    for (; count < request->kept_count && count < sizeof kept / sizeof kept[0]; count++) {
-        kept[count] = request->kept[count];
-    }
-    qsort(kept, count, sizeof kept[0], by_number);
     unsigned from = STDERR_FILENO + 1;
-    for (size_t i = 0; i < count; i++) {
-        if (kept[i] > STDERR_FILENO && (unsigned)kept[i] > from) {
-            (void)close_range(from, (unsigned)kept[i] - 1, 0);
+    for (size_t i = 0; i < request->kept_count; i++) {
+        unsigned kept = (unsigned)request->kept[i];
+        if (kept > from) {
+            (void)close_range(from, kept - 1, 0);
         }
-        from = kept[i] >= (int)from ? (unsigned)kept[i] + 1 : from;
+        from = kept >= from ? kept + 1 : from;
     }
     (void)close_range(from, ~0U, 0);
 }
