@@ -1,9 +1,9 @@
 #include "standard_files.h"
 
 #include "memory.h"
-#include "stream_error.h"
 #include "terminal.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -80,6 +80,28 @@ void standard_files_tell(const char *format, ...)
     text_wrap(stderr, plain, terminal_width(stderr), 0, 2);
     free(plain);
     free(text);
+}
+
+int stream_error(FILE *stream)
+{
+    if (fflush(stream) != 0) {
+        return errno;
+    }
+    if (!ferror(stream)) {
+        return 0;
+    }
+    /* An earlier write failed, and its errno is lost. Its cause usually persists: a full disk, a
+     * limit. */
+    return write(fileno(stream), "\n", 1) < 0 ? errno : EIO;
+}
+
+int stream_sync(FILE *stream)
+{
+    int why = stream_error(stream);
+    if (why == 0 && fsync(fileno(stream)) != 0) {
+        why = errno == EINVAL || errno == EROFS ? 0 : errno;
+    }
+    return why;
 }
 
 void standard_files_check(int status, void *program)

@@ -1,5 +1,6 @@
 /*
- * standard_files.h: a program's input, output and errors, as the parent process has set them up.
+ * standard_files.h: a program's input, output and errors, as the parent process has set them up,
+ * and why a stream could not be written.
  */
 #ifndef SIM_STANDARD_FILES_H
 #define SIM_STANDARD_FILES_H
@@ -30,5 +31,12 @@ void standard_files_tell(const char *format, ...) __attribute__((format(printf, 
  * back to main. Write out what standard output has in its buffer, where a full disk shows; if any of
  * it could not be written, report why under the name `program`, and make a status of 0 one of 1. */
 void standard_files_check(int status, void *program);
+
+/* Flush a stream. Return 0 if all of its output could be written, else an errno, for which one more
+ * byte may be written to the incomplete file: stdio remembers that a write failed, not of what. */
+int stream_error(FILE *stream);
+
+/* The same; then wait until the content is on the disk, if the file system can do that. */
+int stream_sync(FILE *stream);
 
 #endif

@@ -1,8 +1,8 @@
 #include "outfile.h"
 
 #include "memory.h"
+#include "standard_files.h"
 #include "standard_streams.h"
-#include "stream_error.h"
 
 #include <errno.h>
 #include <libgen.h>

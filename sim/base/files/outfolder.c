@@ -1,6 +1,6 @@
 #include "outfolder.h"
 
-#include "stream_error.h"
+#include "standard_files.h"
 
 #include <dirent.h>
 #include <errno.h>
