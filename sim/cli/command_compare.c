@@ -37,6 +37,9 @@ struct compare_arguments {
     double threshold;       /* negative: none */
     double count_threshold; /* negative: none */
     enum compare_format format;
+    struct result_set **loaded; /* one for each path, however often it is named */
+    size_t loaded_count;
+    struct compare_side *sides; /* those of the request */
     struct compare_request request;
 };
 
@@ -166,41 +169,35 @@ static const struct command_line syntax = {
 
 /* --- sets ------------------------------------------------------------------------------------ */
 
-struct loaded {
-    struct result_set **sets; /* one for each path, however often it is named */
-    size_t set_count;
-    struct compare_side *sides;
-    size_t side_count;
-};
-
-static void loaded_free(struct loaded *loaded)
+static void free_sets(struct compare_arguments *arguments)
 {
-    for (size_t i = 0; i < loaded->set_count; i++) {
-        result_set_free(loaded->sets[i]);
-        free(loaded->sets[i]);
+    for (size_t i = 0; i < arguments->loaded_count; i++) {
+        result_set_free(arguments->loaded[i]);
+        free(arguments->loaded[i]);
     }
-    free((void *)loaded->sets);
-    free(loaded->sides);
+    free((void *)arguments->loaded);
+    free(arguments->sides);
 }
 
 /* A new, empty place for a set. */
-static struct result_set *add_set(struct loaded *loaded)
+static struct result_set *add_set(struct compare_arguments *arguments)
 {
     struct result_set *set = memory_new(1, sizeof *set);
-    loaded->sets = (struct result_set **)memory_resize((void *)loaded->sets, loaded->set_count + 1,
-                                                       sizeof set);
-    loaded->sets[loaded->set_count++] = set;
+    arguments->loaded = (struct result_set **)memory_resize(
+        (void *)arguments->loaded, arguments->loaded_count + 1, sizeof set);
+    arguments->loaded[arguments->loaded_count++] = set;
     return set;
 }
 
-static struct result_set *load_set(struct loaded *loaded, const char *path, struct error *error)
+static struct result_set *load_set(struct compare_arguments *arguments, const char *path,
+                                   struct error *error)
 {
-    for (size_t i = 0; i < loaded->set_count; i++) {
-        if (strcmp(loaded->sets[i]->name, path) == 0) {
-            return loaded->sets[i];
+    for (size_t i = 0; i < arguments->loaded_count; i++) {
+        if (strcmp(arguments->loaded[i]->name, path) == 0) {
+            return arguments->loaded[i];
         }
     }
-    struct result_set *set = add_set(loaded);
+    struct result_set *set = add_set(arguments);
     return result_set_load(set, path, error) ? set : NULL;
 }
 
@@ -222,9 +219,9 @@ static size_t path_length(const char *text)
     return length;
 }
 
-static bool add_side(struct loaded *loaded, const char *text, struct error *error)
+static bool add_side(struct compare_arguments *arguments, const char *text, struct error *error)
 {
-    struct compare_side *side = &loaded->sides[loaded->side_count++];
+    struct compare_side *side = &arguments->sides[arguments->request.side_count++];
     size_t length = path_length(text);
     char path[4096];
     (void)snprintf(path, sizeof path, "%.*s", (int)length, text);
@@ -233,7 +230,7 @@ static bool add_side(struct loaded *loaded, const char *text, struct error *erro
     if (side->one && !compare_structure_parse(&side->structure, text + length + 1, error)) {
         return false;
     }
-    side->set = load_set(loaded, path, error);
+    side->set = load_set(arguments, path, error);
     return side->set != NULL;
 }
 
@@ -327,8 +324,8 @@ static bool keep_output(const struct compare_arguments *arguments, size_t comman
     return outfile_commit(&file, error);
 }
 
-static bool run_one(const struct compare_arguments *arguments, struct loaded *loaded,
-                    size_t command, unsigned round, struct error *error)
+static bool run_one(const struct compare_arguments *arguments, size_t command, unsigned round,
+                    struct error *error)
 {
     char source[512];
     size_t bytes = 0;
@@ -338,22 +335,21 @@ static bool run_one(const struct compare_arguments *arguments, struct loaded *lo
     }
     (void)snprintf(source, sizeof source, "round %u of '%.400s'", round + 1,
                    arguments->commands.items[command]);
-    bool done = result_set_add(loaded->sets[command], source, text, bytes, error) &&
+    bool done = result_set_add(arguments->loaded[command], source, text, bytes, error) &&
                 keep_output(arguments, command, round, text, bytes, error);
     free(text);
     return done;
 }
 
 /* Runs all commands in each round, and makes a side of each. */
-static bool run_commands(const struct compare_arguments *arguments, struct loaded *loaded,
-                         struct error *error)
+static bool run_commands(struct compare_arguments *arguments, struct error *error)
 {
     size_t count = arguments->commands.count;
     bool done = make_folders(arguments, error);
     for (size_t i = 0; i < count && done; i++) {
-        struct result_set *set = add_set(loaded);
+        struct result_set *set = add_set(arguments);
         result_set_begin(set, arguments->commands.items[i]);
-        struct compare_side *side = &loaded->sides[loaded->side_count++];
+        struct compare_side *side = &arguments->sides[arguments->request.side_count++];
         side->set = set;
         (void)snprintf(side->label, sizeof side->label, "%s", arguments->commands.items[i]);
     }
@@ -361,7 +357,7 @@ static bool run_commands(const struct compare_arguments *arguments, struct loade
     progress_begin(&progress, "running", "commands", arguments->rounds * count);
     for (unsigned round = 0; round < arguments->rounds && done; round++) {
         for (size_t at = 0; at < count && done; at++) {
-            done = run_one(arguments, loaded, simulate_turn(round, at, count), round, error);
+            done = run_one(arguments, simulate_turn(round, at, count), round, error);
             progress_update(&progress, round * count + at + 1);
         }
     }
@@ -369,17 +365,17 @@ static bool run_commands(const struct compare_arguments *arguments, struct loade
     return done;
 }
 
-static bool load_all(const struct compare_arguments *arguments, struct loaded *loaded,
-                     struct error *error)
+static bool load_all(struct compare_arguments *arguments, struct error *error)
 {
-    loaded->sides =
-        memory_new(arguments->sets.count + arguments->commands.count + 1, sizeof *loaded->sides);
+    size_t count = arguments->sets.count + arguments->commands.count;
+    arguments->sides = memory_new(count, sizeof *arguments->sides);
+    arguments->request.sides = arguments->sides;
     if (arguments->commands.count > 0) {
-        return run_commands(arguments, loaded, error);
+        return run_commands(arguments, error);
     }
     bool done = true;
     for (size_t i = 0; i < arguments->sets.count && done; i++) {
-        done = add_side(loaded, arguments->sets.items[i], error);
+        done = add_side(arguments, arguments->sets.items[i], error);
     }
     return done;
 }
@@ -504,7 +500,6 @@ static int conclude(const struct compare_arguments *arguments,
 static int compare_sets(struct compare_arguments *arguments)
 {
     struct error error;
-    struct loaded loaded = {0};
     struct comparisons comparisons = {0};
     struct compare_request *request = &arguments->request;
     struct compare_structure base;
@@ -516,9 +511,7 @@ static int compare_sets(struct compare_arguments *arguments)
         free(only);
         return EXIT_USAGE;
     }
-    bool done = load_all(arguments, &loaded, &error);
-    request->sides = loaded.sides;
-    request->side_count = loaded.side_count;
+    bool done = load_all(arguments, &error);
     request->in_turn = arguments->commands.count > 0;
     request->base = arguments->base != NULL ? &base : NULL;
     request->only = only;
@@ -533,7 +526,7 @@ static int compare_sets(struct compare_arguments *arguments)
         command_complain(&error);
     }
     comparisons_free(&comparisons);
-    loaded_free(&loaded);
+    free_sets(arguments);
     free(only);
     return status;
 }
