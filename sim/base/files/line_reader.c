@@ -113,11 +113,10 @@ static int give(struct line_reader *reader, struct line *line, size_t length, si
 
 int line_reader_next(struct line_reader *reader, struct line *line, struct error *error)
 {
-    size_t searched = 0;
     for (;;) {
         const char *from = reader->buffer + reader->begin;
         size_t have = reader->end - reader->begin;
-        const char *newline = memchr(from + searched, '\n', have - searched);
+        const char *newline = memchr(from, '\n', have);
         size_t length = newline != NULL ? (size_t)(newline - from) : have;
         if (length > LINE_BYTES_MAX) {
             (void)error_set(error,
@@ -132,7 +131,6 @@ int line_reader_next(struct line_reader *reader, struct line *line, struct error
         if (reader->ended) {
             return have > 0 ? give(reader, line, have, have, error) : 0;
         }
-        searched = have;
         if (!extend(reader, error)) {
             return -1;
         }

@@ -61,17 +61,15 @@ static const char window_too_large[] =
 /* Reads up to `room` bytes from the file. Negative on failure. */
 static ssize_t read_some(struct packed_file *file, void *to, size_t room, const char **why)
 {
-    for (;;) {
-        ssize_t n = read(file->fd, to, room);
-        if (n >= 0) {
-            file->bytes_done += (uint64_t)n;
-            return n;
-        }
-        if (errno != EINTR) {
-            *why = strerror(errno);
-            return -1;
-        }
+    ssize_t n;
+    while ((n = read(file->fd, to, room)) < 0 && errno == EINTR) {
     }
+    if (n < 0) {
+        *why = strerror(errno);
+    } else {
+        file->bytes_done += (uint64_t)n;
+    }
+    return n;
 }
 
 static bool fill_input(struct packed_file *file, const char **why)
