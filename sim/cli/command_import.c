@@ -33,18 +33,6 @@ static void take_setting(void *at, const struct option_row *row, const char *tex
         (struct import_setting){.name = row->option.name, .value = text};
 }
 
-static void take_word(void *at, const char *word, struct argp_state *state)
-{
-    struct import_arguments *arguments = at;
-    if (arguments->format == NULL) {
-        arguments->format = word;
-    } else if (arguments->input == NULL) {
-        arguments->input = word;
-    } else {
-        argp_error(state, "one FILE at a time: '%s' is one too many", word);
-    }
-}
-
 static void complete(void *at, struct argp_state *state)
 {
     const struct import_arguments *arguments = at;
@@ -131,7 +119,9 @@ int command_trace_import(int argc, char **argv)
         .text = "Makes a trace from a recording of another tool.\vFILE may be compressed with "
                 "gzip, Zstandard or xz; - is standard input. The counts go to standard error and, "
                 "as JSON, into the trace: `timerlab trace info` shows it.",
-        .take_word = take_word,
+        .places = {{.kind = OPTION_STREAM, OPTION_AT(struct import_arguments, format)},
+                   {.kind = OPTION_STREAM, OPTION_AT(struct import_arguments, input)}},
+        .excess = "one FILE at a time: '%s' is one too many",
         .complete = complete,
     };
     struct import_arguments arguments = {0};

@@ -53,18 +53,6 @@ static const struct system_kind *find_kind(const char *format)
 
 /* --- the command line ------------------------------------------------------------------------- */
 
-static void take_word(void *at, const char *word, struct argp_state *state)
-{
-    struct predict_arguments *arguments = at;
-    if (arguments->format_name == NULL) {
-        arguments->format_name = word;
-    } else if (arguments->input == NULL) {
-        arguments->input = word;
-    } else {
-        argp_error(state, "one FILE at a time: '%s' is one too many", word);
-    }
-}
-
 static void complete(void *at, struct argp_state *state)
 {
     struct predict_arguments *arguments = at;
@@ -123,7 +111,9 @@ static const struct command_line syntax = {
             "are a structure of their own) or process, and FILE as for `timerlab trace import`. "
             "The worst go to standard error, with their lines in FILE. Exit status: 0 done, 1 it "
             "cannot be read or a structure cannot take it, 2 usage.",
-    .take_word = take_word,
+    .places = {{.kind = OPTION_STREAM, OPTION_AT(struct predict_arguments, format_name)},
+               {.kind = OPTION_STREAM, OPTION_AT(struct predict_arguments, input)}},
+    .excess = "one FILE at a time: '%s' is one too many",
     .complete = complete,
 };
 

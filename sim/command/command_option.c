@@ -179,7 +179,7 @@ static void take_word(struct reading *reading, char *word, struct argp_state *st
         place++;
     }
     if (place->kind == OPTION_OWN) {
-        argp_error(state, "%s", reading->line->excess);
+        argp_error(state, reading->line->excess, word);
     } else {
         take_value(reading, place, word, state);
     }

@@ -129,7 +129,7 @@ struct command_line {
      * ones. Without any, and without `take_word`, no word is accepted. */
     struct option_row places[3];
     const char *needed; /* the complaint if there is no word; NULL: it may be omitted */
-    const char *excess; /* the complaint about a word without a place */
+    const char *excess; /* the complaint about a word without a place; %s in it is that word */
 
     /* Take a word instead. */
     void (*take_word)(void *arguments, const char *word, struct argp_state *state);
