@@ -29,17 +29,12 @@ enum growth growth_of(const char *cost)
 /* Whole numbers only: libraries may compute a logarithm's last digit differently. */
 static double steps_of(const char *cost, uint64_t timers)
 {
-    uint64_t root = 1;
-    uint64_t bits = 1;
-    for (uint64_t n = timers; n > 1; n /= 2) {
-        bits++;
-        root *= bits % 2 == 1 ? 2 : 1;
-    }
+    unsigned bits = timers > 1 ? 64 - (unsigned)__builtin_clzll(timers) : 1;
     switch (growth_of(cost)) {
     case GROWTH_LOGARITHMIC:
-        return (double)bits;
+        return bits;
     case GROWTH_ROOT:
-        return (double)root;
+        return (double)(UINT64_C(1) << (bits - 1) / 2);
     case GROWTH_LINEAR:
         return 1 + (double)timers / (strncmp(cost, "O(n/", 4) == 0 ? SLOTS : 1);
     case GROWTH_CONSTANT:
