@@ -202,12 +202,10 @@ static bool has_threads(void)
     return false;
 #endif
     const struct timespec moment = {.tv_nsec = 1000000};
-    unsigned links = 0;
     for (unsigned look = 0; look < 50; look++) {
         struct stat info;
         /* A link for each thread, and the two of every folder. */
-        links = stat("/proc/self/task", &info) == 0 ? (unsigned)info.st_nlink : 0;
-        if (links <= 3) {
+        if (stat("/proc/self/task", &info) != 0 || info.st_nlink <= 3) {
             return false;
         }
         (void)nanosleep(&moment, NULL);

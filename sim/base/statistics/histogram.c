@@ -34,9 +34,6 @@ void histogram_merge(struct histogram *histogram, const struct histogram *other)
 
 uint64_t histogram_at_rank(const struct histogram *histogram, uint64_t rank)
 {
-    if (histogram->total == 0) {
-        return 0;
-    }
     if (rank >= histogram->total) {
         return histogram->max;
     }
@@ -54,11 +51,7 @@ uint64_t histogram_at_rank(const struct histogram *histogram, uint64_t rank)
 
 uint64_t histogram_quantile(const struct histogram *histogram, double share)
 {
-    double exact = share * (double)histogram->total;
-    uint64_t rank = (uint64_t)exact;
-    if ((double)rank < exact) {
-        rank++;
-    }
+    uint64_t rank = (uint64_t)ceil(share * (double)histogram->total);
     return histogram_at_rank(histogram, rank > 0 ? rank : 1);
 }
 
