@@ -34,6 +34,7 @@ struct compare_arguments {
     const char *base;
     const char *out_dir;
     unsigned rounds;
+    int by;                 /* which word of --by: only algo; negative: not given */
     double threshold;       /* negative: none */
     double count_threshold; /* negative: none */
     enum compare_format format;
@@ -46,7 +47,8 @@ struct compare_arguments {
 /* Check that the arguments are consistent. */
 static void complete(void *at, struct argp_state *state)
 {
-    const struct compare_arguments *arguments = at;
+    struct compare_arguments *arguments = at;
+    arguments->request.by_algo = arguments->by == 0;
     if (arguments->commands.count > 0) {
         if (arguments->sets.count > 0) {
             argp_error(state, "either sets of results, or --command to make them; not both");
@@ -69,21 +71,11 @@ static void complete(void *at, struct argp_state *state)
     }
 }
 
-static void take_by(void *at, const struct option_row *row, const char *text,
-                    struct argp_state *state)
-{
-    struct compare_arguments *arguments = at;
-    (void)row;
-    arguments->request.by_algo = true;
-    if (strcmp(text, "algo") != 0) {
-        argp_error(state, "--by takes algo, not '%s'", text);
-    }
-}
-
 #define AT(member) OPTION_AT(struct compare_arguments, member)
 static const struct option_row options[] = {
     {{"by", 0, "algo", 0, "Compare the structures of each set with one another", 0},
-     .take = take_by},
+     OPTION_WORD,
+     AT(by)},
     {{"base", 0, "NAME[:opt=v...]", 0,
       "With --by algo: the structure to compare with (the first of each trace that is punctual)",
       0},
@@ -535,6 +527,7 @@ int command_compare(int argc, char **argv)
 {
     struct compare_arguments arguments = {
         .rounds = DEFAULT_ROUNDS,
+        .by = -1,
         .request = {.confidence = DEFAULT_CONFIDENCE, .min_effect = -1},
         .threshold = -1,
         .count_threshold = -1};

@@ -29,6 +29,7 @@ struct sim_arguments {
     struct command_ranks ranks;
     struct simulate_request request;
     enum sim_format format;
+    bool columns;
     const char *out_dir;
     struct error error;
 };
@@ -44,20 +45,13 @@ static void take_window(void *at, const struct option_row *row, const char *text
         (struct replay_window){.asked = true, .from_tick = range.first, .to_tick = range.last};
 }
 
-static void take_columns(void *at, const struct option_row *row, const char *text,
-                         struct argp_state *state)
-{
-    (void)at;
-    (void)row;
-    (void)text;
-    (void)state;
-    results_write_columns(stdout);
-    exit(EXIT_OK);
-}
-
 static void complete(void *at, struct argp_state *state)
 {
     struct sim_arguments *arguments = at;
+    if (arguments->columns) {
+        results_write_columns(stdout);
+        exit(EXIT_OK);
+    }
     command_ranks_complete(&arguments->ranks, arguments->traces.count, state);
     if (arguments->traces.count == 0 && arguments->ranks.workload == NULL) {
         argp_error(state, "which trace? `timerlab trace gen` and `timerlab trace import` make "
@@ -111,7 +105,8 @@ static const struct option_row options[] = {
      OPTION_FLAG,
      AT(request.slow)},
     {{"columns", 0, NULL, 0, "Explain the columns of the results, and end", 0},
-     .take = take_columns},
+     OPTION_FLAG,
+     AT(columns)},
     OPTION_ROW_END,
 };
 
