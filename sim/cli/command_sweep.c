@@ -239,36 +239,31 @@ static const struct command_line syntax = {
     .complete = complete,
 };
 
-static void print_seconds(FILE *stream, double seconds)
+static const char *seconds_text(double seconds, char text[32])
 {
     if (seconds < 100) {
-        (void)fprintf(stream, "%.1f s", seconds);
+        (void)snprintf(text, 32, "%.1f s", seconds);
     } else if (seconds < 7200) {
-        (void)fprintf(stream, "%.0f min", seconds / 60);
+        (void)snprintf(text, 32, "%.0f min", seconds / 60);
     } else {
-        (void)fprintf(stream, "%.1f h", seconds / 3600);
+        (void)snprintf(text, 32, "%.1f h", seconds / 3600);
     }
+    return text;
 }
 
 static void print_progress(const struct sweep_progress *progress)
 {
-    if (!progress_is_shown()) {
-        return;
+    char took[32];
+    char left[32];
+    bool more = progress->point < progress->points && progress->seconds_left > 0;
+    if (progress_is_shown()) {
+        standard_files_tell("point %zu of %zu: %s: %s%s%s%s\n", progress->point, progress->points,
+                            progress->name,
+                            progress->kept ? "is there" : seconds_text(progress->seconds, took),
+                            more ? ", about " : "",
+                            more ? seconds_text(progress->seconds_left, left) : "",
+                            more ? " left" : "");
     }
-    standard_files_tell("point %zu of %zu: %s: ", progress->point, progress->points,
-                        progress->name);
-    if (progress->kept) {
-        (void)fputs("is there", stderr);
-    } else {
-        print_seconds(stderr, progress->seconds);
-    }
-    if (progress->point < progress->points && progress->seconds_left > 0) {
-        (void)fputs(", about ", stderr);
-        print_seconds(stderr, progress->seconds_left);
-        (void)fputs(" left", stderr);
-    }
-    (void)fputc('\n', stderr);
-    (void)fflush(stderr);
 }
 
 /* Report which of the traces have no reactions to expiries. Unreadable ones have a row that says
