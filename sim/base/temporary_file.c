@@ -125,18 +125,15 @@ static void remove_if_abandoned(const char *path)
     }
 }
 
-/* Once for a folder, of the few that a process writes to by turns. */
+/* Once for all temporary folders that are made one after the other in this one. */
 static void remove_abandoned(const char *folder)
 {
-    static char seen[4][PATH_MAX];
-    static unsigned at;
+    static char seen[PATH_MAX];
     char path[PATH_MAX];
-    for (size_t i = 0; i < sizeof seen / sizeof seen[0]; i++) {
-        if (strcmp(seen[i], folder) == 0) {
-            return;
-        }
+    if (strcmp(seen, folder) == 0) {
+        return;
     }
-    (void)snprintf(seen[at++ % 4], sizeof seen[0], "%s", folder);
+    (void)snprintf(seen, sizeof seen, "%s", folder);
     const struct dirent *entry;
     DIR *listing = opendir(folder);
     while (listing != NULL && (entry = readdir(listing)) != NULL) {

@@ -26,8 +26,8 @@ void temporary_files_lie_in_memory(void);
  * failure. */
 bool temporary_make(struct temporary *temporary, struct error *error);
 
-/* Make one with a hidden name in `folder`. The process's first call for a folder removes what
- * killed processes left there. Return false with errno set on failure. */
+/* Make one with a hidden name in `folder`, and remove the folders of killed processes there, unless
+ * the process's last call was for the same folder. Return false with errno set on failure. */
 bool temporary_make_in(struct temporary *temporary, const char *folder);
 
 /* Open a file that has no name any more, in `folder`, or in $TMPDIR or /tmp if that is NULL. -1
