@@ -11,15 +11,13 @@
 
 #define OPTION_ROW_MAX_LATENESS(type, member)                                                      \
     {                                                                                              \
-        {"max-lateness",                                                                           \
-         0,                                                                                        \
-         "TICKS|TIME",                                                                             \
-         0,                                                                                        \
-         "How late a timer may fire by its structure's promise, in ticks or as in 5ms (0: exact "  \
-         "ones are chosen)",                                                                       \
-         0},                                                                                       \
+        {.name = "max-lateness",                                                                   \
+         .arg = "TICKS|TIME",                                                                      \
+         .doc = "How late a timer may fire by its structure's promise, in ticks or as in 5ms "     \
+                "(0: exact ones are chosen)"},                                                     \
             OPTION_AT(type, member), .take = command_take_tolerance                                \
     }
+
 /* How a loop uses its timers: rows for a struct replay_drive. */
 #define OPTION_ROWS_DRIVE(type, member)                                                            \
     {{"drive", 0, "sleep|slack|poll|poll:N", 0,                                                    \
@@ -41,15 +39,13 @@
          OPTION_AT(type, member),                                                                  \
          .take = command_take_drive},                                                              \
     {                                                                                              \
-        {"pause",                                                                                  \
-         0,                                                                                        \
-         "AT:FOR[:busy|asleep][:every=TICKS]",                                                     \
-         0,                                                                                        \
-         "From tick AT on, the loop is busy for this many ticks, or the machine sleeps; A+B are "  \
-         "two pauses (none)",                                                                      \
-         0},                                                                                       \
+        {.name = "pause",                                                                          \
+         .arg = "AT:FOR[:busy|asleep][:every=TICKS]",                                              \
+         .doc = "From tick AT on, the loop is busy for this many ticks, or the machine sleeps; "   \
+                "A+B are two pauses (none)"},                                                      \
             OPTION_AT(type, member), .take = command_take_drive                                    \
     }
+
 /* For `take`, of a struct replay_drive: read the part of it that the option is called after. */
 void command_take_drive(void *arguments, const struct option_row *row, const char *text,
                         struct argp_state *state);

@@ -84,12 +84,8 @@ struct option_row {
     }
 #define OPTION_ROW_WIDE                                                                            \
     {                                                                                              \
-        {"wide",                                                                                   \
-         0,                                                                                        \
-         NULL,                                                                                     \
-         0,                                                                                        \
-         "Print the tables with all columns, whatever the width of the terminal",                  \
-         0},                                                                                       \
+        {.name = "wide",                                                                           \
+         .doc = "Print the tables with all columns, whatever the width of the terminal"},          \
             .kind = OPTION_WIDE                                                                    \
     }
 #define OPTION_ROWS_FORMAT(type, formats)                                                          \
