@@ -13,8 +13,7 @@ struct export_arguments {
 static void complete(void *at, struct argp_state *state)
 {
     const struct export_arguments *arguments = at;
-    if (arguments->request.prefix != NULL &&
-               !export_prefix_is_good(arguments->request.prefix)) {
+    if (arguments->request.prefix != NULL && !export_prefix_is_good(arguments->request.prefix)) {
         argp_error(state,
                    "--prefix %s: names in C begin with a small letter, and go on with letters, "
                    "digits and underscores; not tl, which is timerlab's",
@@ -25,30 +24,25 @@ static void complete(void *at, struct argp_state *state)
 }
 
 static const struct option_row options[] = {
-    {{"output", 'o', "DIR", 0, "Folder for the files (.); made if it is missing", 0},
-     OPTION_TEXT,
+    {OPTION("output", 'o', "DIR", "Folder for the files (.); made if it is missing"), OPTION_TEXT,
      OPTION_AT(struct export_arguments, request.folder)},
-    {{"prefix", 'p', "NAME", 0,
-      "Prefix of all public names and of the files (the structure's name, with underscores)", 0},
-     OPTION_TEXT,
-     OPTION_AT(struct export_arguments, request.prefix)},
-    {{"intrusive", 'i', NULL, 0,
-      "Store the data of each timer in a member of your own struct, of which you have an array", 0},
-     OPTION_FLAG,
-     OPTION_AT(struct export_arguments, request.intrusive)},
-    {{"nodes", 'n', NULL, 0,
-      "Also write NAME_nodes.h, with which your structs need no array: each stays where it was "
-      "allocated, and that member names its timer; with --intrusive",
-      0},
-     OPTION_FLAG,
-     OPTION_AT(struct export_arguments, request.nodes)},
-    {{"cpp", 'c', NULL, 0, "Also NAME.hpp, a class around it for C++17", 0},
-     OPTION_FLAG,
+    {OPTION("prefix", 'p', "NAME",
+            "Prefix of all public names and of the files (the structure's name, with underscores)"),
+     OPTION_TEXT, OPTION_AT(struct export_arguments, request.prefix)},
+    {OPTION(
+         "intrusive", 'i', NULL,
+         "Store the data of each timer in a member of your own struct, of which you have an array"),
+     OPTION_FLAG, OPTION_AT(struct export_arguments, request.intrusive)},
+    {OPTION("nodes", 'n', NULL,
+            "Also write NAME_nodes.h, with which your structs need no array: each stays where it "
+            "was allocated, and that member names its timer; with --intrusive"),
+     OPTION_FLAG, OPTION_AT(struct export_arguments, request.nodes)},
+    {OPTION("cpp", 'c', NULL, "Also NAME.hpp, a class around it for C++17"), OPTION_FLAG,
      OPTION_AT(struct export_arguments, request.cpp)},
-    {{"plugin", 'P', NULL, 0,
-      "Also NAME_plugin.c, with which the files are a plug-in, to be checked and timed again", 0},
-     OPTION_FLAG,
-     OPTION_AT(struct export_arguments, request.plugin)},
+    {OPTION(
+         "plugin", 'P', NULL,
+         "Also NAME_plugin.c, with which the files are a plug-in, to be checked and timed again"),
+     OPTION_FLAG, OPTION_AT(struct export_arguments, request.plugin)},
     OPTION_ROW_END,
 };
 

@@ -104,11 +104,9 @@ static bool check_settings(const struct import_arguments *arguments,
 int command_trace_import(int argc, char **argv)
 {
     struct option_row options[OPTIONS_MAX] = {
-        {{"output", 'o', "FILE", 0, "the trace to write; - is standard output", 0},
-         OPTION_STREAM,
+        {OPTION("output", 'o', "FILE", "the trace to write; - is standard output"), OPTION_STREAM,
          OPTION_AT(struct import_arguments, output)},
-        {{"list", 0, NULL, 0, "print the formats and their options", 0},
-         OPTION_FLAG,
+        {OPTION("list", 0, NULL, "print the formats and their options"), OPTION_FLAG,
          OPTION_AT(struct import_arguments, list)},
     };
     char headings[OPTIONS_MAX][64];

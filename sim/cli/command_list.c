@@ -141,9 +141,9 @@ static bool list_json(const struct catalog *catalog)
     for (size_t i = 0; i < catalog->count; i++) {
         json_t *row = structure_json(&catalog->entries[i]);
         (void)json_array_append_new(rows, row);
-        right = report_list_fault("list", catalog->entries[i].timed->name,
-                                  json_word(row, "fault")) &&
-                right;
+        right =
+            report_list_fault("list", catalog->entries[i].timed->name, json_word(row, "fault")) &&
+            right;
     }
     (void)json_dumpf(rows, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
     (void)putchar('\n');

@@ -100,21 +100,16 @@ static void complete(void *at, struct argp_state *state)
 }
 
 static const struct option_row options[] = {
-    {{"from", 'f', "STRUCTURE", 0,
-      "Copies a built-in structure instead, for a variant of it: a folder with its source and the "
-      "parts that it includes. NAME is my-STRUCTURE by default",
-      0},
-     OPTION_TEXT,
-     OPTION_AT(struct new_arguments, from)},
-    {{"output", 'o', "DIR", 0, "Folder for the file (.); made if it is missing", 0},
-     OPTION_TEXT,
+    {OPTION("from", 'f', "STRUCTURE",
+            "Copies a built-in structure instead, for a variant of it: a folder with its source "
+            "and the parts that it includes. NAME is my-STRUCTURE by default"),
+     OPTION_TEXT, OPTION_AT(struct new_arguments, from)},
+    {OPTION("output", 'o', "DIR", "Folder for the file (.); made if it is missing"), OPTION_TEXT,
      OPTION_AT(struct new_arguments, dir)},
-    {{"language", 'l', "c|c++|rust", 0,
-      "A structure from the ground up, in C (the default) or, a folder for cargo, in Rust; or one "
-      "that wraps existing intrusive code, in C++",
-      0},
-     OPTION_WORD,
-     OPTION_AT(struct new_arguments, language)},
+    {OPTION("language", 'l', "c|c++|rust",
+            "A structure from the ground up, in C (the default) or, a folder for cargo, in Rust; "
+            "or one that wraps existing intrusive code, in C++"),
+     OPTION_WORD, OPTION_AT(struct new_arguments, language)},
     OPTION_ROW_END,
 };
 

@@ -61,23 +61,19 @@ static void complete(void *at, struct argp_state *state)
 }
 
 static const struct option_row options[] = {
-    {{"output", 'o', "DIR", 0,
-      "Where report.html, report.md and pictures/ go (the folder of the results, if there is one)",
-      0},
-     OPTION_TEXT,
-     OPTION_AT(struct report_arguments, out)},
-    {{"no-pictures", 0, NULL, 0, "Draw nothing; does without gnuplot", 0},
-     OPTION_FLAG,
+    {OPTION("output", 'o', "DIR",
+            "Where report.html, report.md and pictures/ go (the folder of the results, if there is "
+            "one)"),
+     OPTION_TEXT, OPTION_AT(struct report_arguments, out)},
+    {OPTION("no-pictures", 0, NULL, "Draw nothing; does without gnuplot"), OPTION_FLAG,
      OPTION_AT(struct report_arguments, no_pictures)},
-    {{"figures", 0, FIGURE_FORMATS, 0,
-      "Write DIR/figures/ for a paper instead of the page: each picture as one file of this format",
-      0},
-     OPTION_WORD,
-     OPTION_AT(struct report_arguments, figures)},
-    {{"size", 0, "WxH", 0,
-      "Size of the figures in pixels of 1/96 inch (800 wide, and as high as the picture needs); "
-      "a figure of many panels is higher",
-      0},
+    {OPTION("figures", 0, FIGURE_FORMATS,
+            "Write DIR/figures/ for a paper instead of the page: each picture as one file of this "
+            "format"),
+     OPTION_WORD, OPTION_AT(struct report_arguments, figures)},
+    {OPTION("size", 0, "WxH",
+            "Size of the figures in pixels of 1/96 inch (800 wide, and as high as the picture "
+            "needs); a figure of many panels is higher"),
      .take = take_size},
     OPTION_ROW_MAX_LATENESS(struct report_arguments, max_lateness),
     OPTION_ROW_END,

@@ -84,31 +84,26 @@ static void complete(void *at, struct argp_state *state)
 #define AT(member)   OPTION_AT(struct show_arguments, member)
 #define TICK(member) OPTION_WHOLE(0, TL_DEADLINE_MAX), AT(member)
 static const struct option_row options[] = {
-    {{"file", 'f', "FILE", 0, "Read the script from a file, - for standard input", 0},
-     OPTION_STREAM,
-     AT(script_file)},
-    {{"output", 'o', "FILE.svg|FILE.html|DIR", 0,
-      "Also draw the steps: all in one picture, one by one on a page that plays them, or one each "
-      "into this folder",
-      0},
-     OPTION_TEXT,
-     AT(out_path)},
-    {{"quiet", 'q', NULL, 0, "Print no text: only draw", 0}, OPTION_FLAG, AT(silent)},
-    {{"trace", 0, "FILE", 0, "Show a window of this trace; - is standard input", 0},
-     OPTION_STREAM,
+    {OPTION("file", 'f', "FILE", "Read the script from a file, - for standard input"),
+     OPTION_STREAM, AT(script_file)},
+    {OPTION("output", 'o', "FILE.svg|FILE.html|DIR",
+            "Also draw the steps: all in one picture, one by one on a page that plays them, or one "
+            "each into this folder"),
+     OPTION_TEXT, AT(out_path)},
+    {OPTION("quiet", 'q', NULL, "Print no text: only draw"), OPTION_FLAG, AT(silent)},
+    {OPTION("trace", 0, "FILE", "Show a window of this trace; - is standard input"), OPTION_STREAM,
      AT(trace)},
-    {{"from", 0, "TICK", 0, "The window's first tick (0)", 0}, TICK(window.from_tick)},
-    {{"to", 0, "TICK", 0, "The window's last tick (the trace's end)", 0}, TICK(window.to_tick)},
-    {{"ids", 0, "ID,ID-ID,...", 0,
-      "Show only these timers of the trace; reactions to expiries then come at their recorded "
-      "ticks",
-      0},
+    {OPTION("from", 0, "TICK", "The window's first tick (0)"), TICK(window.from_tick)},
+    {OPTION("to", 0, "TICK", "The window's last tick (the trace's end)"), TICK(window.to_tick)},
+    {OPTION("ids", 0, "ID,ID-ID,...",
+            "Show only these timers of the trace; reactions to expiries then come at their "
+            "recorded ticks"),
      .number = {.to = UINT32_MAX, .list_max = IDS_MAX - 1, .dash = '-', .example = "3,7-9"},
      .take = take_ids},
-    {{"clock", 0, "TICK", 0, "Tick of the clock at the beginning of a script (0)", 0},
+    {OPTION("clock", 0, "TICK", "Tick of the clock at the beginning of a script (0)"),
      TICK(setup.clock)},
-    {{"max-delay", 0, "TICKS", 0,
-      "The longest delay to announce to the structure (the script's or trace's own)", 0},
+    {OPTION("max-delay", 0, "TICKS",
+            "The longest delay to announce to the structure (the script's or trace's own)"),
      TICK(setup.max_delay_ticks)},
     OPTION_ROW_PLUGIN(struct show_arguments, OPTION_PLUGIN_TEXT),
     OPTION_ROW_PROGRESS,
@@ -301,10 +296,8 @@ static bool show_and_draw(struct show_arguments *arguments, struct error *error)
     const struct tl_algo *algo = arguments->structures.contenders.items[0].timed;
     struct child_outcome outcome;
     struct progress progress;
-    const struct child_request request = {.run = show_here,
-                                          .ctx = arguments,
-                                          .progress = progress_follow,
-                                          .progress_ctx = &progress};
+    const struct child_request request = {
+        .run = show_here, .ctx = arguments, .progress = progress_follow, .progress_ctx = &progress};
     progress_begin(&progress, "replaying up to the window", "operations", arguments->events);
     if (!plug_in_run(algo, &request, NULL, &outcome, error)) {
         return false;

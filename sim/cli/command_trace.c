@@ -14,7 +14,7 @@
 
 struct trace_arguments {
     const char *paths[PORTRAITS_MAX]; /* the second may be NULL */
-    const char *plot; /* folder for a picture; NULL: none is wanted */
+    const char *plot;                 /* folder for a picture; NULL: none is wanted */
     uint64_t limit;
     enum { FORMAT_TEXT, FORMAT_JSON } format;
 };
@@ -82,8 +82,8 @@ static bool show_info(const struct trace_arguments *arguments, struct error *err
     char pictures[PATH_MAX];
     if (good && arguments->plot != NULL) {
         (void)fflush(stdout);
-        good = portrait_picture(portraits, arguments->paths, count, arguments->plot, pictures,
-                                error);
+        good =
+            portrait_picture(portraits, arguments->paths, count, arguments->plot, pictures, error);
         if (good) {
             standard_files_tell("drawn: %s.svg, .png, and .csv with its data\n", pictures);
         }
@@ -97,14 +97,12 @@ static bool show_info(const struct trace_arguments *arguments, struct error *err
 static int command_info(int argc, char **argv)
 {
     static const struct option_row options[] = {
-        {{"format", 0, "text|json", 0, "How to show it (default text)", 0},
-         OPTION_WORD,
+        {OPTION("format", 0, "text|json", "How to show it (default text)"), OPTION_WORD,
          AT(format)},
-        {{"plot", 0, "FOLDER", 0,
-          "Draw it too, with gnuplot: portrait-NAME.svg and .png in FOLDER, and .csv, their data",
-          0},
-         OPTION_TEXT,
-         AT(plot)},
+        {OPTION("plot", 0, "FOLDER",
+                "Draw it too, with gnuplot: portrait-NAME.svg and .png in FOLDER, and .csv, their "
+                "data"),
+         OPTION_TEXT, AT(plot)},
         OPTION_ROW_END};
     static const struct command_line syntax = {
         .options = options,
@@ -134,8 +132,7 @@ static bool show_head(struct trace_reader *reader, const struct trace_arguments 
 static int command_head(int argc, char **argv)
 {
     static const struct option_row options[] = {
-        {{"operations", 'n', "N", 0, "How many (default 10)", 0},
-         OPTION_WHOLE(0, UINT64_MAX),
+        {OPTION("operations", 'n', "N", "How many (default 10)"), OPTION_WHOLE(0, UINT64_MAX),
          AT(limit)},
         OPTION_ROW_END};
     return with_trace(argc, argv, options,

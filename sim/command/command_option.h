@@ -53,6 +53,12 @@ struct option_row {
                  struct argp_state *state);
 };
 
+/* An option's name, its letter or 0, the name of its value or NULL, and its text in the help. */
+#define OPTION(name, letter, value, text)                                                          \
+    {                                                                                              \
+        name, letter, value, 0, text, 0                                                            \
+    }
+
 /* The place of a row's value. */
 #define OPTION_AT(type, member) .at = offsetof(type, member), .bytes = sizeof(((type *)0)->member)
 
