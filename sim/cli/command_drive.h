@@ -11,38 +11,30 @@
 
 #define OPTION_ROW_MAX_LATENESS(type, member)                                                      \
     {                                                                                              \
-        {.name = "max-lateness",                                                                   \
-         .arg = "TICKS|TIME",                                                                      \
-         .doc = "How late a timer may fire by its structure's promise, in ticks or as in 5ms "     \
-                "(0: exact ones are chosen)"},                                                     \
+        OPTION("max-lateness", 0, "TICKS|TIME",                                                    \
+               "How late a timer may fire by its structure's promise, in ticks or as in 5ms (0: "  \
+               "exact ones are chosen)"),                                                          \
             OPTION_AT(type, member), .take = command_take_tolerance                                \
     }
 
 /* How a loop uses its timers: rows for a struct replay_drive. */
 #define OPTION_ROWS_DRIVE(type, member)                                                            \
-    {{"drive", 0, "sleep|slack|poll|poll:N", 0,                                                    \
-      "Look at the timers when `next` says so (sleep, the default), as late as the slack of all "  \
-      "pending timers allows (slack), at every tick, or at every N-th",                            \
-      0},                                                                                          \
-     OPTION_AT(type, member),                                                                      \
-     .take = command_take_drive},                                                                  \
-        {{"budget", 0, "K|none", 0,                                                                \
-          "Timers that one advance may fire; the rest fire at the next tick, with poll:N too. It " \
-          "bounds an advance, not the rate: for that, use --service (none)",                       \
-          0},                                                                                      \
-         OPTION_AT(type, member),                                                                  \
-         .take = command_take_drive},                                                              \
-        {{"service", 0, "TIME|exp:TIME|none", 0,                                                   \
-          "Time for which each callback occupies the loop, as in 50us, fixed or exponentially "    \
-          "distributed; meanwhile timers and operations wait (none)",                              \
-          0},                                                                                      \
-         OPTION_AT(type, member),                                                                  \
-         .take = command_take_drive},                                                              \
+    {OPTION("drive", 0, "sleep|slack|poll|poll:N",                                                 \
+            "Look at the timers when `next` says so (sleep, the default), as late as the slack "   \
+            "of all pending timers allows (slack), at every tick, or at every N-th"),              \
+     OPTION_AT(type, member), .take = command_take_drive},                                         \
+        {OPTION("budget", 0, "K|none",                                                             \
+                "Timers that one advance may fire; the rest fire at the next tick, with poll:N "   \
+                "too. It bounds an advance, not the rate: for that, use --service (none)"),        \
+         OPTION_AT(type, member), .take = command_take_drive},                                     \
+        {OPTION("service", 0, "TIME|exp:TIME|none",                                                \
+                "Time for which each callback occupies the loop, as in 50us, fixed or "            \
+                "exponentially distributed; meanwhile timers and operations wait (none)"),         \
+         OPTION_AT(type, member), .take = command_take_drive},                                     \
     {                                                                                              \
-        {.name = "pause",                                                                          \
-         .arg = "AT:FOR[:busy|asleep][:every=TICKS]",                                              \
-         .doc = "From tick AT on, the loop is busy for this many ticks, or the machine sleeps; "   \
-                "A+B are two pauses (none)"},                                                      \
+        OPTION("pause", 0, "AT:FOR[:busy|asleep][:every=TICKS]",                                   \
+               "From tick AT on, the loop is busy for this many ticks, or the machine sleeps; "    \
+               "A+B are two pauses (none)"),                                                       \
             OPTION_AT(type, member), .take = command_take_drive                                    \
     }
 

@@ -85,34 +85,31 @@ struct option_row {
 /* What several commands have alike. `type` is that of their arguments. */
 #define OPTION_ROW_PROGRESS                                                                        \
     {                                                                                              \
-        {"progress", 0, NULL, 0, "Show progress even where there is no terminal", 0},              \
-            .kind = OPTION_PROGRESS                                                                \
+        OPTION("progress", 0, NULL, "Show progress even where there is no terminal"),              \
+            OPTION_PROGRESS                                                                        \
     }
 #define OPTION_ROW_WIDE                                                                            \
     {                                                                                              \
-        {.name = "wide",                                                                           \
-         .doc = "Print the tables with all columns, whatever the width of the terminal"},          \
-            .kind = OPTION_WIDE                                                                    \
+        OPTION("wide", 0, NULL,                                                                    \
+               "Print the tables with all columns, whatever the width of the terminal"),           \
+            OPTION_WIDE                                                                            \
     }
 #define OPTION_ROWS_FORMAT(type, formats)                                                          \
-    {{"format", 0, formats, 0, "Output format (table)", 0},                                        \
-     .kind = OPTION_WORD,                                                                          \
-     OPTION_AT(type, format)},                                                                     \
+    {OPTION("format", 0, formats, "Output format (table)"), OPTION_WORD, OPTION_AT(type, format)}, \
         OPTION_ROW_WIDE
 #define OPTION_ROW_TIMEOUT(type, member, text)                                                     \
     {                                                                                              \
-        {"timeout", 0, "SECONDS", 0, text, 0}, OPTION_SECONDS(0.01, 1e6), OPTION_AT(type, member)  \
+        OPTION("timeout", 0, "SECONDS", text), OPTION_SECONDS(0.01, 1e6), OPTION_AT(type, member)  \
     }
 #define OPTION_ROW_PLUGIN(type, text)                                                              \
     {                                                                                              \
-        {"plugin", 0, "FILE[,NAME]", 0, text, 0}, .kind = OPTION_PLUGIN,                           \
-                                                  OPTION_AT(type, structures.catalog)              \
+        OPTION("plugin", 0, "FILE[,NAME]", text), OPTION_PLUGIN,                                   \
+            OPTION_AT(type, structures.catalog)                                                    \
     }
 #define OPTION_PLUGIN_TEXT "Also know the structure in this shared object"
 #define OPTION_ROW_STRUCTURES(type, value, text)                                                   \
     {                                                                                              \
-        {"algorithm", 'a', value, 0, text, 0}, .kind = OPTION_LIST,                                \
-                                               OPTION_AT(type, structures.selections)              \
+        OPTION("algorithm", 'a', value, text), OPTION_LIST, OPTION_AT(type, structures.selections) \
     }
 
 /* Prints "<program>: <error>" on standard error. */
