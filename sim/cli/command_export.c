@@ -49,14 +49,12 @@ static const struct option_row options[] = {
 static const struct command_line syntax = {
     .options = options,
     .form = "NAME[:opt=v[:opt=v]]",
-    .text =
-        "Writes a structure as PREFIX.h and PREFIX.c, which need nothing of timerlab: the lines "
-        "that are measured, with these options as constants. Compile PREFIX.c as C17 with your "
-        "server; PREFIX.h is for C and C++. durable(NAME) and kv-wheel are written as a folder of "
-        "their sources, with PREFIX.h, PREFIX.c and example.c, a loop to begin with.\vOther front "
-        "ends, plug-ins and other people's libraries are refused.\nExit status: 0 written, 1 not "
-        "written, 2 "
-        "usage. Files of these names are replaced.",
+    .text = "Writes a structure as PREFIX.h and PREFIX.c, which need nothing of timerlab: the "
+            "lines that are measured, with these options as constants. Compile PREFIX.c as C17 "
+            "with your server; PREFIX.h is for C and C++. durable(NAME) and kv-wheel are written "
+            "as a folder of their sources, with PREFIX.h, PREFIX.c and example.c, a loop to begin "
+            "with.\vOther front ends, plug-ins and other people's libraries are refused.\nExit "
+            "status: 0 written, 1 not written, 2 usage. Files of these names are replaced.",
     .places = {{.kind = OPTION_STREAM, OPTION_AT(struct export_arguments, name)}},
     .needed = "which structure? As in `timerlab export hier-wheel -o timers`",
     .excess = "one structure at a time",

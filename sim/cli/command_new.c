@@ -116,14 +116,12 @@ static const struct option_row options[] = {
 static const struct command_line syntax = {
     .options = options,
     .form = "NAME\n--from STRUCTURE [NAME]",
-    .text =
-        "Writes NAME.c (dashes become underscores), or another language's: a timer structure "
-        "that compiles and is right, with every hook explained. Prints the two commands that "
-        "build it, with the "
-        "flags of the built-in structures, and check it; of a copy also the one that compares it "
-        "with its original. `timerlab new NAME | sh -e` runs them."
-        "\vExit status: 0 written, 1 not written, 2 usage. A file that exists is never "
-        "overwritten.",
+    .text = "Writes NAME.c (dashes become underscores), or another language's: a timer structure "
+            "that compiles and is right, with every hook explained. Prints the two commands that "
+            "build it, with the flags of the built-in structures, and check it; of a copy also the "
+            "one that compares it with its original. `timerlab new NAME | sh -e` runs them."
+            "\vExit status: 0 written, 1 not written, 2 usage. A file that exists is never "
+            "overwritten.",
     .places = {{.kind = OPTION_STREAM, OPTION_AT(struct new_arguments, name)}},
     .excess = "one name at a time",
     .complete = complete,

@@ -211,13 +211,11 @@ int command_record(int argc, char **argv)
     static const struct command_line syntax = {
         .options = options,
         .form = "-o FILE [--] COMMAND [ARGUMENT...]",
-        .text =
-            "Runs COMMAND and records the timers that it starts and stops with libevent, libev "
-            "or libuv, or those that `timerlab export --prefix timers` wrote.\vThe program must "
-            "link one of these dynamically. Processes "
-            "that it forks are recorded too. Recording ends when all of them have ended; "
-            "SIGINT and SIGTERM are passed on to the program. `timerlab trace import process "
-            "FILE` makes a trace of the recording.",
+        .text = "Runs COMMAND and records the timers that it starts and stops with libevent, libev "
+                "or libuv, or those that `timerlab export --prefix timers` wrote.\vThe program "
+                "must link one of these dynamically. Processes that it forks are recorded too. "
+                "Recording ends when all of them have ended; SIGINT and SIGTERM are passed on to "
+                "the program. `timerlab trace import process FILE` makes a trace of the recording.",
         .flags = ARGP_IN_ORDER,
         .take_word = take_command,
         .complete = complete,

@@ -150,8 +150,7 @@ static int command_dump(int argc, char **argv)
 {
     return with_trace(argc, argv, no_options,
                       "Writes a trace (- is standard input) as CSV to standard output; `timerlab "
-                      "trace import csv` makes "
-                      "the same trace of it again.",
+                      "trace import csv` makes the same trace of it again.",
                       dump);
 }
 

@@ -48,9 +48,8 @@ static const struct picture trace_pictures[] = {
          "status,stall_ns", .by = "stall_ns"),
     LINES(WORK, "work", "work", NULL, "Work over time",
           "Compares, moves, visited slots and cascades of the per-tick bookkeeping. A spike is a "
-          "tick at which many timers "
-          "expired or were moved, as in a cascade; everything else waits for it. These are counts, "
-          "the same on any machine.",
+          "tick at which many timers expired or were moved, as in a cascade; everything else waits "
+          "for it. These are counts, the same on any machine.",
           "measure,from_tick,to_tick,work,shown,tick,cascades,fired,peak", .by = "shown"),
     BARS(RESULTS, "memory", "Memory",
          "Bytes per timer, the peak, and the bytes kept after all timers are gone.",
@@ -104,8 +103,7 @@ static const struct picture other_pictures[] = {
            "those of polled ones."),
     CURVES(CLUSTER, "cluster-lateness", "lateness", "Lateness by path",
            "How late the service was called, simulated: at once, after an error, after a process "
-           "died, or when a second pass "
-           "found the timer."),
+           "died, or when a second pass found the timer."),
 };
 
 /* --- looks ----------------------------------------------------------------------------------- */
