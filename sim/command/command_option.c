@@ -341,9 +341,8 @@ void command_line_read(const struct command_line *line, int argc, char **argv, v
     options[count] = (struct argp_option){.key = KEY_HELP, .flags = OPTION_HIDDEN};
     const char *lines = examples_of(argv[0]);
     const char *before = strchr(line->text, '\v') != NULL ? "\n\n" : "\v";
-    char *text = lines == NULL
-                     ? memory_copy(line->text)
-                     : memory_format("%s%sExamples:\n%s", line->text, before, lines);
+    char *text = lines == NULL ? memory_copy(line->text)
+                               : memory_format("%s%sExamples:\n%s", line->text, before, lines);
     const struct argp parser = {
         .options = options, .parser = parse_argument, .args_doc = line->form, .doc = text};
     (void)setvbuf(said, NULL, _IONBF, 0);
