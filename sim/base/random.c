@@ -49,20 +49,10 @@ double random_log(double x)
 double random_exp(double x)
 {
     /* x = k ln 2 + r with |r| <= ln 2 / 2; the Taylor series of e^r, and 2^k put together. */
-    static const double series[] = {1.0 / 6227020800,
-                                    1.0 / 479001600,
-                                    1.0 / 39916800,
-                                    1.0 / 3628800,
-                                    1.0 / 362880,
-                                    1.0 / 40320,
-                                    1.0 / 5040,
-                                    1.0 / 720,
-                                    1.0 / 120,
-                                    1.0 / 24,
-                                    1.0 / 6,
-                                    0.5,
-                                    1,
-                                    1};
+    static const double series[] = {
+        1.0 / 6227020800, 1.0 / 479001600, 1.0 / 39916800, 1.0 / 3628800, 1.0 / 362880,
+        1.0 / 40320,      1.0 / 5040,      1.0 / 720,      1.0 / 120,     1.0 / 24,
+        1.0 / 6,          1.0 / 2,         1.0 / 1,        1.0 / 1};
     double scaled = x * 0x1.71547652b82fep+0;
     int k = (int)(scaled < 0 ? scaled - 0.5 : scaled + 0.5);
     double r = x - (double)k * LN2;
