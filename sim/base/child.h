@@ -38,8 +38,7 @@ struct child_request {
                                      whole seconds above; 0: none */
     uint64_t address_space_bytes; /* limit of the process's memory; 0: by the machine's */
     double hook_seconds;          /* limit of a hook; 0: child_hook_seconds */
-    const int *kept;              /* open files that it needs, in rising order; all others above 2
-                                     are closed */
+    const int *kept;              /* open files it needs, rising; all others above 2 are closed */
     size_t kept_count;
     bool alone; /* that it leaves threads running is a misdeed, too */
     /* Called in the monitor now and then with the latest number of child_progress, and last with
