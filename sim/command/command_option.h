@@ -86,13 +86,13 @@ struct option_row {
 #define OPTION_ROW_PROGRESS                                                                        \
     {                                                                                              \
         OPTION("progress", 0, NULL, "Show progress even where there is no terminal"),              \
-            OPTION_PROGRESS                                                                        \
+            .kind = OPTION_PROGRESS                                                                \
     }
 #define OPTION_ROW_WIDE                                                                            \
     {                                                                                              \
         OPTION("wide", 0, NULL,                                                                    \
                "Print the tables with all columns, whatever the width of the terminal"),           \
-            OPTION_WIDE                                                                            \
+            .kind = OPTION_WIDE                                                                    \
     }
 #define OPTION_ROWS_FORMAT(type, formats)                                                          \
     {OPTION("format", 0, formats, "Output format (table)"), OPTION_WORD, OPTION_AT(type, format)}, \
