@@ -127,31 +127,42 @@ static const struct option_row options[] = {
                           "Structures to check; with options, under these values only; may be "
                           "repeated"),
     OPTION_ROW_PLUGIN(struct check_arguments, OPTION_PLUGIN_TEXT),
-    {OPTION("case", 0, "NAME", "Only this case; fuzz is the fuzzer"), .take = take_case},
-    {OPTION("list", 0, NULL, "List the cases and their assertions"), OPTION_FLAG, AT(list)},
-    {OPTION("seconds", 0, "S", "How long to fuzz each structure (2); 0: not at all"),
-     OPTION_SECONDS(0, 1e7), AT(plan.seconds)},
-    {OPTION("operations", 0, "N", "Fuzz each structure with N operations instead"),
-     OPTION_WHOLE(0, UINT64_MAX), AT(plan.operations)},
-    {OPTION("seed", 0, "K", "Of the fuzzer's first session (1); the next has K + 1"),
-     OPTION_WHOLE(0, UINT64_MAX), AT(plan.seed)},
-    {OPTION("replay", 0, "FILE", "Only run this trace; - is standard input"), OPTION_STREAM,
+    {{"case", 0, "NAME", 0, "Only this case; fuzz is the fuzzer", 0}, .take = take_case},
+    {{"list", 0, NULL, 0, "List the cases and their assertions", 0}, OPTION_FLAG, AT(list)},
+    {{"seconds", 0, "S", 0, "How long to fuzz each structure (2); 0: not at all", 0},
+     OPTION_SECONDS(0, 1e7),
+     AT(plan.seconds)},
+    {{"operations", 0, "N", 0, "Fuzz each structure with N operations instead", 0},
+     OPTION_WHOLE(0, UINT64_MAX),
+     AT(plan.operations)},
+    {{"seed", 0, "K", 0, "Of the fuzzer's first session (1); the next has K + 1", 0},
+     OPTION_WHOLE(0, UINT64_MAX),
+     AT(plan.seed)},
+    {{"replay", 0, "FILE", 0, "Only run this trace; - is standard input", 0},
+     OPTION_STREAM,
      AT(replay_path)},
-    {OPTION("large", 0, NULL, "With more than a million timers too: minutes rather than seconds"),
-     OPTION_FLAG, AT(large)},
-    {OPTION("all", 0, NULL, "Continue after faults, and report each in full"), OPTION_FLAG,
+    {{"large", 0, NULL, 0, "With more than a million timers too: minutes rather than seconds", 0},
+     OPTION_FLAG,
+     AT(large)},
+    {{"all", 0, NULL, 0, "Continue after faults, and report each in full", 0},
+     OPTION_FLAG,
      AT(all)},
-    {OPTION("crash", 0, NULL,
-            "Of durable structures: end the process and cut the power at one point after another, "
-            "under each policy, and compare the recovered timers with the acknowledged ones"),
-     OPTION_FLAG, AT(crash)},
-    {OPTION("crash-share", 0, "X",
-            "Fraction of the crashes to run (1): 0.1 is a tenth, 10 ten times as many"),
-     OPTION_REAL(0.001, 1000), AT(crash_share)},
-    {OPTION("save", 0, "FILE", "Write the operations that show the simplest fault"), OPTION_TEXT,
+    {{"crash", 0, NULL, 0,
+      "Of durable structures: end the process and cut the power at one point after another, under "
+      "each policy, and compare the recovered timers with the acknowledged ones",
+      0},
+     OPTION_FLAG,
+     AT(crash)},
+    {{"crash-share", 0, "X", 0,
+      "Fraction of the crashes to run (1): 0.1 is a tenth, 10 ten times as many", 0},
+     OPTION_REAL(0.001, 1000),
+     AT(crash_share)},
+    {{"save", 0, "FILE", 0, "Write the operations that show the simplest fault", 0},
+     OPTION_TEXT,
      AT(save_path)},
-    {OPTION("format", 0, "table|json|md", "Output format (table); md with --list only"),
-     OPTION_WORD, AT(format)},
+    {{"format", 0, "table|json|md", 0, "Output format (table); md with --list only", 0},
+     OPTION_WORD,
+     AT(format)},
     OPTION_ROW_WIDE,
     OPTION_ROW_PROGRESS,
     OPTION_ROW_END,
@@ -188,13 +199,18 @@ static struct check_row *new_row(struct check_report *report, const struct conte
     return row;
 }
 
+static void show_operations(void *ctx, uint64_t operations)
+{
+    progress_update(ctx, operations);
+}
+
 static void run_fuzz(const struct check_arguments *arguments, const struct kit_target *target,
                      struct check_row *row)
 {
     struct progress progress;
     struct kit_fuzz_plan plan = arguments->plan;
     progress_begin(&progress, target->algo->name, "operations", plan.operations);
-    plan.progress = progress_follow;
+    plan.progress = show_operations;
     plan.progress_ctx = &progress;
     kit_fuzz(target, &plan, &arguments->limits, &row->verdict, &row->trace);
     progress_end(&progress);
@@ -391,35 +407,39 @@ static void print_trace(const struct check_row *row)
     free(text);
 }
 
-/* Print a fault, and the operations and the command that repeat it. */
+/* Print the operations and the command that repeat a fault. */
+static void print_way(const struct check_row *row, const char *name, uint64_t seed)
+{
+    bool fuzzed = row->name == fuzz_name;
+    if (row->name != replay_name) {
+        if (row->verdict.repeats) {
+            (void)printf("    the fewest operations found that show it, for --replay:\n");
+            print_trace(row);
+        } else if (row->trace.count > 0) {
+            (void)printf(
+                "    the same operations did not show it again: the result depends on something "
+                "else, such as uninitialized memory, addresses or the time. They were:\n");
+            print_trace(row);
+        } else if (!row->again) {
+            (void)printf("    the case run again did not show it: the result depends on more than "
+                         "the operations, such as uninitialized memory, addresses or the time\n");
+        } else {
+            (void)printf("    no list of operations shows it, the case does each time\n");
+        }
+        (void)printf("    again: timerlab check -a %s --case %s", name, row->name);
+        check_print_seed(fuzzed ? row->trace.seed : seed);
+        (void)fputs(fuzzed ? " --operations 1" : "", stdout);
+        (void)printf(" (and --plugin, if it is one)\n");
+    }
+}
+
 static void print_fault(const struct check_row *row, uint64_t seed)
 {
     char name[400];
-    bool fuzzed = row->name == fuzz_name;
     name_of(row->contender, name, sizeof name);
     (void)printf("\n%s, case %s, %s: %s\n", name, row->name, fault_word(row->verdict.fault),
                  row->verdict.message);
-    if (row->name == replay_name) {
-        return;
-    }
-    if (row->verdict.repeats) {
-        (void)printf("    the fewest operations found that show it, for --replay:\n");
-        print_trace(row);
-    } else if (row->trace.count > 0) {
-        (void)printf("    the same operations did not show it again: the result depends on "
-                     "something else, such as uninitialized memory, addresses or the time. They "
-                     "were:\n");
-        print_trace(row);
-    } else if (!row->again) {
-        (void)printf("    the case run again did not show it: the result depends on more than the "
-                     "operations, such as uninitialized memory, addresses or the time\n");
-    } else {
-        (void)printf("    no list of operations shows it, the case does each time\n");
-    }
-    (void)printf("    again: timerlab check -a %s --case %s", name, row->name);
-    check_print_seed(fuzzed ? row->trace.seed : seed);
-    (void)fputs(fuzzed ? " --operations 1" : "", stdout);
-    (void)printf(" (and --plugin, if it is one)\n");
+    print_way(row, name, seed);
 }
 
 /* The headings, and for the layout a row as wide as most. */
@@ -446,23 +466,25 @@ static void print_group(struct check_report *report, const struct check_row *fir
     unsigned judged = 0;
     double seconds = 0;
     uint64_t operations = 0;
-    char name[400];
-    char faults[2048] = "";
     for (const struct check_row *row = first; row < end; row++) {
-        size_t used = strlen(faults);
         judged += row->verdict.result != KIT_SKIPPED;
         passed += row->verdict.result == KIT_OK;
         seconds += row->verdict.seconds;
         operations += row->verdict.operations;
+    }
+    char name[400];
+    char faults[2048] = "";
+    name_of(first->contender, name, sizeof name);
+    for (const struct check_row *row = first; row < end; row++) {
+        size_t used = strlen(faults);
         if (row->verdict.result == KIT_FAULT) {
             (void)snprintf(faults + used, sizeof faults - used, "%s%s: %s", used > 0 ? ", " : "",
                            row->name, fault_word(row->verdict.fault));
         }
+        if (row->verdict.result == KIT_SKIPPED && judged == 0 && row == first) {
+            (void)snprintf(faults, sizeof faults, "%s", row->verdict.message);
+        }
     }
-    if (judged == 0) {
-        (void)snprintf(faults, sizeof faults, "%s", first->verdict.message);
-    }
-    name_of(first->contender, name, sizeof name);
     struct text_table *table = &report->table;
     text_table_add(table, "%s", name);
     text_table_add(table, "%s", first->group);

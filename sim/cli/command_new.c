@@ -59,6 +59,15 @@ struct new_arguments {
     int language; /* of `languages` */
 };
 
+static void take_name(void *at, const char *word, struct argp_state *state)
+{
+    struct new_arguments *arguments = at;
+    if (arguments->name != NULL) {
+        argp_error(state, "one name at a time");
+    }
+    arguments->name = word;
+}
+
 /* The structure to copy, as catalog_find; only a built-in one has a source. */
 static const struct tl_algo *find_original(const char *name, struct error *error)
 {
@@ -100,30 +109,36 @@ static void complete(void *at, struct argp_state *state)
 }
 
 static const struct option_row options[] = {
-    {OPTION("from", 'f', "STRUCTURE",
-            "Copies a built-in structure instead, for a variant of it: a folder with its source "
-            "and the parts that it includes. NAME is my-STRUCTURE by default"),
-     OPTION_TEXT, OPTION_AT(struct new_arguments, from)},
-    {OPTION("output", 'o', "DIR", "Folder for the file (.); made if it is missing"), OPTION_TEXT,
+    {{"from", 'f', "STRUCTURE", 0,
+      "Copies a built-in structure instead, for a variant of it: a folder with its source and the "
+      "parts that it includes. NAME is my-STRUCTURE by default",
+      0},
+     OPTION_TEXT,
+     OPTION_AT(struct new_arguments, from)},
+    {{"output", 'o', "DIR", 0, "Folder for the file (.); made if it is missing", 0},
+     OPTION_TEXT,
      OPTION_AT(struct new_arguments, dir)},
-    {OPTION("language", 'l', "c|c++|rust",
-            "A structure from the ground up, in C (the default) or, a folder for cargo, in Rust; "
-            "or one that wraps existing intrusive code, in C++"),
-     OPTION_WORD, OPTION_AT(struct new_arguments, language)},
+    {{"language", 'l', "c|c++|rust", 0,
+      "A structure from the ground up, in C (the default) or, a folder for cargo, in Rust; or one "
+      "that wraps existing intrusive code, in C++",
+      0},
+     OPTION_WORD,
+     OPTION_AT(struct new_arguments, language)},
     OPTION_ROW_END,
 };
 
 static const struct command_line syntax = {
     .options = options,
     .form = "NAME\n--from STRUCTURE [NAME]",
-    .text = "Writes NAME.c (dashes become underscores), or another language's: a timer structure "
-            "that compiles and is right, with every hook explained. Prints the two commands that "
-            "build it, with the flags of the built-in structures, and check it; of a copy also the "
-            "one that compares it with its original. `timerlab new NAME | sh -e` runs them."
-            "\vExit status: 0 written, 1 not written, 2 usage. A file that exists is never "
-            "overwritten.",
-    .places = {{.kind = OPTION_STREAM, OPTION_AT(struct new_arguments, name)}},
-    .excess = "one name at a time",
+    .text =
+        "Writes NAME.c (dashes become underscores), or another language's: a timer structure "
+        "that compiles and is right, with every hook explained. Prints the two commands that "
+        "build it, with the "
+        "flags of the built-in structures, and check it; of a copy also the one that compares it "
+        "with its original. `timerlab new NAME | sh -e` runs them."
+        "\vExit status: 0 written, 1 not written, 2 usage. A file that exists is never "
+        "overwritten.",
+    .take_word = take_name,
     .complete = complete,
 };
 

@@ -33,11 +33,24 @@ struct tune_arguments {
     struct error error;
 };
 
+static void take_trace(void *at, const char *word, struct argp_state *state)
+{
+    struct tune_arguments *arguments = at;
+    if (arguments->request.trace_path != NULL) {
+        argp_error(state, "one trace at a time");
+    }
+    arguments->request.trace_path = word;
+}
+
 static void complete(void *at, struct argp_state *state)
 {
     struct tune_arguments *arguments = at;
     struct tune_request *request = &arguments->request;
     struct command_structures *structures = &arguments->structures;
+    if (request->trace_path == NULL) {
+        argp_error(state, "which trace? `timerlab trace gen` and `timerlab trace import` make "
+                          "them");
+    }
     if (structures->selections.count == 0) {
         word_list_append(&structures->selections, "all");
     }
@@ -66,31 +79,40 @@ static const struct option_row options[] = {
     OPTION_ROW_STRUCTURES(struct tune_arguments, "NAME[:opt=v...],...|all",
                           "Structures to choose from, with options to begin with (all)"),
     OPTION_ROW_MAX_LATENESS(struct tune_arguments, max_lateness),
-    {OPTION("max-early", 0, "TICKS|TIME", "How early (0)"), AT(max_early),
+    {{"max-early", 0, "TICKS|TIME", 0, "How early (0)", 0},
+     AT(max_early),
      .take = command_take_tolerance},
-    {OPTION("exact", 0, NULL, "Only what promises to be exact, whatever the delays"), OPTION_FLAG,
+    {{"exact", 0, NULL, 0, "Only what promises to be exact, whatever the delays", 0},
+     OPTION_FLAG,
      AT(request.limits.exact)},
-    {OPTION("max-bytes", 0, "BYTES", "The most memory at any time; K, M, G"), OPTION_BYTES,
+    {{"max-bytes", 0, "BYTES", 0, "The most memory at any time; K, M, G", 0},
+     OPTION_BYTES,
      AT(request.limits.bytes)},
-    {OPTION("max-stall", 0, "TIME", "The longest single advance, as in 200us"),
-     OPTION_TIME(1, 0, MAXIMUM_NS), AT(stall_ns)},
-    {OPTION("max-wakeups", 0, "N", "Wakeups a second, in the trace's own time"),
-     OPTION_REAL(0, 1e12), AT(request.limits.wakeups_per_s)},
+    {{"max-stall", 0, "TIME", 0, "The longest single advance, as in 200us", 0},
+     OPTION_TIME(1, 0, MAXIMUM_NS),
+     AT(stall_ns)},
+    {{"max-wakeups", 0, "N", 0, "Wakeups a second, in the trace's own time", 0},
+     OPTION_REAL(0, 1e12),
+     AT(request.limits.wakeups_per_s)},
     OPTION_ROWS_DRIVE(struct tune_arguments, request.drive),
-    {OPTION("fixed", 0, NULL, "Take the options as they are: only choose the structure"),
-     OPTION_FLAG, AT(fixed)},
-    {OPTION("counts", 0, NULL,
-            "Choose by counts alone, without timing: quick, and the same on every machine"),
-     OPTION_FLAG, AT(request.by_counts)},
-    {OPTION("seconds", 0, "S", "How long the search may take (120)"), OPTION_SECONDS(0.1, 1e6),
+    {{"fixed", 0, NULL, 0, "Take the options as they are: only choose the structure", 0},
+     OPTION_FLAG,
+     AT(fixed)},
+    {{"counts", 0, NULL, 0,
+      "Choose by counts alone, without timing: quick, and the same on every machine", 0},
+     OPTION_FLAG,
+     AT(request.by_counts)},
+    {{"seconds", 0, "S", 0, "How long the search may take (120)", 0},
+     OPTION_SECONDS(0.1, 1e6),
      AT(request.budget_seconds)},
     OPTION_ROW_TIMEOUT(struct tune_arguments, request.timeout_seconds,
                        "Of one pass of one structure (a twelfth of --seconds, but no less than 2, "
                        "while it searches; then 600)"),
-    {OPTION("output", 'o', "FILE", "Also write the answer, with all that was tried, as JSON"),
-     OPTION_TEXT, AT(out_path)},
+    {{"output", 'o', "FILE", 0, "Also write the answer, with all that was tried, as JSON", 0},
+     OPTION_TEXT,
+     AT(out_path)},
     OPTION_ROW_PLUGIN(struct tune_arguments, OPTION_PLUGIN_TEXT),
-    {OPTION("format", 0, "text|json", "Output format (text)"), OPTION_WORD, AT(format)},
+    {{"format", 0, "text|json", 0, "Output format (text)", 0}, OPTION_WORD, AT(format)},
     OPTION_ROW_WIDE,
     OPTION_ROW_PROGRESS,
     OPTION_ROW_END,
@@ -103,9 +125,7 @@ static const struct command_line syntax = {
             "why, at what cost, and how sure that is. - is standard input."
             "\vExit status: 0 there is an answer, 1 nothing keeps to the limits, a structure "
             "was wrong or crashed, or it failed, 2 usage.",
-    .places = {{.kind = OPTION_STREAM, AT(request.trace_path)}},
-    .needed = "which trace? `timerlab trace gen` and `timerlab trace import` make them",
-    .excess = "one trace at a time",
+    .take_word = take_trace,
     .complete = complete,
 };
 
