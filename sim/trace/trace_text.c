@@ -398,16 +398,16 @@ static bool settle_ids(struct text *text, const char *made, const char *out_path
 {
     const uint64_t end = text->ids.end;
     const bool sparse = least_ids(text, options) < end && trace_ids_are_sparse(&text->ids);
-    const bool anew = end > 0 && (options->dense_ids || sparse);
+    const bool renumbered = end > 0 && (options->dense_ids || sparse);
     if (options->ids != NULL) {
         *options->ids = (struct trace_text_ids){.named = text->ids.count,
                                                 .largest = end > 0 ? (uint32_t)(end - 1) : 0,
-                                                .numbered_anew = anew,
+                                                .numbered_anew = renumbered,
                                                 .causes_known = text->causes,
                                                 .reactions = text->reactions};
     }
-    return anew ? trace_ids_renumber(made, out_path, &text->ids, error)
-                : made == out_path || send_to_output(made, error);
+    return renumbered ? trace_ids_renumber(made, out_path, &text->ids, error)
+                      : made == out_path || send_to_output(made, error);
 }
 
 bool trace_text_read(const char *path, const char *out_path,
