@@ -11,12 +11,17 @@ void table_best(struct report *report, const struct contest *contest, const char
     const struct answer *answer = &contest->answer;
     struct table table = {.report = report};
     double most = 0;
+    bool pauses = false;
+    for (size_t i = 0; i < answer->count && i < ANSWER_ENTRIES_SHOWN; i++) {
+        most = fmax(most, answer->entries[i].ns);
+        pauses = pauses || !isnan(row_value(answer->entries[i].row, COL_STALL));
+    }
     table_column(&table, "structure", false, "");
     table_column(&table, "ns per operation", true, "processor time, median of the runs");
     table_column(&table, "memory", true, "the most at any time");
-    table_column(&table, "longest pause", true, "the longest single advance, median of the runs");
-    for (size_t i = 0; i < answer->count && i < ANSWER_ENTRIES_SHOWN; i++) {
-        most = fmax(most, answer->entries[i].ns);
+    if (pauses) {
+        table_column(&table, "longest pause", true,
+                     "the longest single advance, median of the runs");
     }
     for (size_t i = 0; i < answer->count && i < ANSWER_ENTRIES_SHOWN; i++) {
         const struct answer_entry *entry = &answer->entries[i];
@@ -25,7 +30,9 @@ void table_best(struct report *report, const struct contest *contest, const char
         table_figure(&table, entry->ns, figure_text);
         table.cells[table.cell_count - 1].bar = entry->ns / most;
         table_figure(&table, row_value(entry->row, COL_BYTES_PEAK), size_text);
-        table_figure(&table, row_value(entry->row, COL_STALL), duration_text);
+        if (pauses) {
+            table_figure(&table, row_value(entry->row, COL_STALL), duration_text);
+        }
     }
     if (table.cell_count > 0) {
         table_write(&table, id,
