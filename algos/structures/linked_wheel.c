@@ -143,8 +143,9 @@ struct linked_wheel {
 #define head_index(wheel, head)                                                                    \
     (uint32_t)(((uintptr_t)(head) - (uintptr_t)(wheel)->heads) / sizeof *(head))
 #define timer_of(wheel, id)       ((ref)record_at(&(wheel)->records, id))
-/* A record's address is a multiple of 2^stride_shift after that of the first. */
-#define stripe_of(timer, stripes) ((uintptr_t)(timer) >> 12 & (stripes))
+/* By 64 KiB of records: starts in the order of the records then use one list of each slot for long,
+ * whose last nodes stay in the cache. */
+#define stripe_of(timer, stripes) ((uintptr_t)(timer) >> 16 & (stripes))
 
 /* The distance is a multiple of the stride, so a multiplication divides it. */
 static inline uint32_t id_of(const struct linked_wheel *wheel, ref timer)
