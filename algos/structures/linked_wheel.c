@@ -144,7 +144,7 @@ struct linked_wheel {
     (uint32_t)(((uintptr_t)(head) - (uintptr_t)(wheel)->heads) / sizeof *(head))
 #define timer_of(wheel, id)       ((ref)record_at(&(wheel)->records, id))
 /* By 64 KiB of records: starts in the order of the records then use one list of each slot for long,
- * whose last nodes stay in the cache. */
+ * and the last nodes of these lists stay in the cache. */
 #define stripe_of(timer, stripes) ((uintptr_t)(timer) >> 16 & (stripes))
 
 /* The distance is a multiple of the stride, so a multiplication divides it. */
