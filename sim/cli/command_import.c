@@ -104,9 +104,9 @@ static bool check_settings(const struct import_arguments *arguments,
 int command_trace_import(int argc, char **argv)
 {
     struct option_row options[OPTIONS_MAX] = {
-        {OPTION("output", 'o', "FILE", "the trace to write; - is standard output"), OPTION_STREAM,
+        {OPTION("output", 'o', "FILE", "Where the trace goes; - is standard output"), OPTION_STREAM,
          OPTION_AT(struct import_arguments, output)},
-        {OPTION("list", 0, NULL, "print the formats and their options"), OPTION_FLAG,
+        {OPTION("list", 0, NULL, "Show the formats and their options"), OPTION_FLAG,
          OPTION_AT(struct import_arguments, list)},
     };
     char headings[OPTIONS_MAX][64];

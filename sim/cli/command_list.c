@@ -322,8 +322,8 @@ int command_list(int argc, char **argv)
     static const struct command_line syntax = {
         .options = options,
         .form = "",
-        .text = "The structures, their capabilities and cost, and the bytes that they take, "
-                "measured with 65,536 timers.",
+        .text = "Lists the structures with their capabilities, cost, and memory per timer, which "
+                "is measured with 65,536 timers.",
     };
     struct list_arguments arguments = {0};
     return command_structures_run(&syntax, argc, argv, &arguments, &arguments.structures, run_list);
@@ -363,7 +363,7 @@ int command_describe(int argc, char **argv)
     static const struct command_line syntax = {
         .options = options,
         .form = "NAME",
-        .text = "One structure: its origin, algorithm, promises and options.",
+        .text = "Explains a structure: origin, algorithm, promises and options.",
         .places = {{.kind = OPTION_STREAM, OPTION_AT(struct list_arguments, name)}},
         .needed = "which structure? `timerlab list` shows them",
         .excess = "one structure at a time",

@@ -152,10 +152,10 @@ static const struct option_row options[] = {
 static const struct command_line syntax = {
     .options = options,
     .form = "",
-    .text = "Drives structures by the real clock, with epoll and timerfd, as a server would: "
-            "connections with an idle timeout each, some of which traffic pushes back, and some of "
-            "which expire. Shows how late, how many wakeups, how much of a processor."
-            "\vExit status: 0 done, 1 a structure lost a timer, 2 usage.",
+    .text =
+        "Drives structures by the real clock, with epoll and timerfd, as a server does: each "
+        "connection has an idle timeout, which traffic pushes back or which expires. Reports "
+        "lateness, wakeups and CPU use.\vExit status: 0 done, 1 a structure lost a timer, 2 usage.",
     .complete = complete,
 };
 

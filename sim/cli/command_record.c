@@ -204,7 +204,7 @@ static enum exit_status conclude(const struct record_arguments *arguments,
 int command_record(int argc, char **argv)
 {
     static const struct option_row options[] = {
-        {OPTION("output", 'o', "FILE", "the recording to write"), OPTION_TEXT,
+        {OPTION("output", 'o', "FILE", "Where the recording goes"), OPTION_TEXT,
          OPTION_AT(struct record_arguments, output)},
         OPTION_ROW_END,
     };

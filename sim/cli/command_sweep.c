@@ -188,7 +188,7 @@ static const struct option_row options[] = {
      OPTION_TEXT, AT(values[SERVICES])},
     {OPTION("runs", 0, "K", "Timed runs of each cell (5); 0: only check and count"),
      OPTION_WHOLE(0, 1000), AT(request.simulate.runs)},
-    {OPTION("latency", 0, NULL, "Also time every single operation, for stalls and tails"),
+    {OPTION("latency", 0, NULL, "Also measure the latency of each operation, in separate passes"),
      OPTION_FLAG, AT(request.simulate.latency)},
     {OPTION("slow", 0, NULL, "Also run structures with linear operations on many timers"),
      OPTION_FLAG, AT(request.simulate.slow)},
@@ -196,8 +196,9 @@ static const struct option_row options[] = {
                        "Of one pass of one structure (600)"),
     {OPTION("limit", 0, "POINTS", "End after N points; the same command continues"),
      OPTION_WHOLE(1, SWEEP_POINTS_MAX), AT(request.limit)},
-    {OPTION("part", 0, "K/N",
-            "Run only part K of N, which other machines have the rest of; by expected cost"),
+    {OPTION(
+         "part", 0, "K/N",
+         "Run only part K of N, while other machines run the rest; parts have equal expected cost"),
      OPTION_OWN, .take = take_part},
     {OPTION("join", 0, NULL, "Make one result of the parts in these folders"), OPTION_FLAG,
      AT(join)},
@@ -214,10 +215,10 @@ static const struct option_row options[] = {
 static const struct command_line syntax = {
     .options = options,
     .form = "WORKLOAD|TRACE...\n--join DIR... -o DIR",
-    .text = "Runs structures, with alternatives of their options, through a workload with "
-            "alternatives of its knobs, and makes one table of it.\vFinished parts stay in the "
-            "folder: after an interruption the same command continues; with more values or "
-            "structures it runs only the new parts.\n"
+    .text = "Runs structures, with several values of their options, through a workload with "
+            "several values of its parameters, and makes one table of all combinations.\vFinished "
+            "parts stay in the folder: after an interruption the same command continues; with more "
+            "values or structures it runs only the new parts.\n"
             "Exit status: 0 all cells right or unsupported, 1 a fault, crash, timeout or failed "
             "cell, or one that is missing in a join, 2 usage.",
     .places = {{.kind = OPTION_LIST, AT(words)}},

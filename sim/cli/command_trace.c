@@ -186,12 +186,13 @@ static int command_validate(int argc, char **argv)
 }
 
 const struct command trace_commands[] = {
-    {"gen", "a trace from a workload model", command_trace_gen, NULL},
-    {"import", "a trace from another tool's recording", command_trace_import, NULL},
-    {"scale", "a recording, superposed to more connections", command_trace_scale, NULL},
-    {"info", "contents of a trace", command_info, NULL},
-    {"head", "a trace's first operations as CSV", command_head, NULL},
-    {"dump", "all of a trace as CSV", command_dump, NULL},
-    {"validate", "whether a trace is whole", command_validate, NULL},
+    {"gen", "Generate a trace from a model of traffic", command_trace_gen, NULL},
+    {"import", "Make a trace from a recording of another tool", command_trace_import, NULL},
+    {"scale", "Superpose copies of a recording until there are more connections",
+     command_trace_scale, NULL},
+    {"info", "Show the figures of a trace, as text or pictures", command_info, NULL},
+    {"head", "Print the first operations of a trace as CSV", command_head, NULL},
+    {"dump", "Print all operations of a trace as CSV", command_dump, NULL},
+    {"validate", "Check that a trace is complete and consistent", command_validate, NULL},
     {0},
 };

@@ -79,10 +79,11 @@ static const struct option_row options[] = {
     OPTION_ROW_STRUCTURES(struct tune_arguments, "NAME[:opt=v...],...|all",
                           "Structures to choose from, with options to begin with (all)"),
     OPTION_ROW_MAX_LATENESS(struct tune_arguments, max_lateness),
-    {{"max-early", 0, "TICKS|TIME", 0, "How early (0)", 0},
+    {{"max-early", 0, "TICKS|TIME", 0, "How early a timer may fire by its structure's promise (0)",
+      0},
      AT(max_early),
      .take = command_take_tolerance},
-    {{"exact", 0, NULL, 0, "Only what promises to be exact, whatever the delays", 0},
+    {{"exact", 0, NULL, 0, "Only structures that promise to be exact for every delay", 0},
      OPTION_FLAG,
      AT(request.limits.exact)},
     {{"max-bytes", 0, "BYTES", 0, "The most memory at any time; K, M, G", 0},
@@ -121,10 +122,10 @@ static const struct option_row options[] = {
 static const struct command_line syntax = {
     .options = options,
     .form = "TRACE",
-    .text = "Searches structures and options for the traffic of a trace, and says which to use, "
-            "why, at what cost, and how sure that is. - is standard input."
-            "\vExit status: 0 there is an answer, 1 nothing keeps to the limits, a structure "
-            "was wrong or crashed, or it failed, 2 usage.",
+    .text = "Searches structures and options for the traffic of a trace, and prints which to use, "
+            "why, at what cost, and how sure that is. - is standard input.\vExit status: 0 there "
+            "is an answer, 1 nothing keeps to the limits, a structure had a fault or crashed, or "
+            "the search failed, 2 usage.",
     .take_word = take_trace,
     .complete = complete,
 };

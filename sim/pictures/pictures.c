@@ -43,9 +43,9 @@ static const struct picture trace_pictures[] = {
     CURVES(RESPONSE, "response", "response", "Response time by percentile",
            "Service time plus the time that an operation waits for earlier ones, on the trace's "
            "own schedule."),
-    BARS(RESULTS, "stall", "Stall",
-         "The longest pause: how long a single advance kept everything else waiting.",
-         "status,stall_ns", .by = "stall_ns"),
+    BARS(RESULTS, "stall", "Longest pause",
+         "How long a single advance kept everything else waiting.", "status,stall_ns",
+         .by = "stall_ns"),
     LINES(WORK, "work", "work", NULL, "Work over time",
           "Compares, moves, visited slots and cascades of the per-tick bookkeeping. A spike is a "
           "tick at which many timers expired or were moved, as in a cascade; everything else waits "
@@ -72,7 +72,7 @@ static const struct {
 } sweep_pictures[] = {
     {"Time per event", "ns_per_event", ",ns_per_event_mad"},
     {"Memory", "bytes_per_timer", ""},
-    {"Stall", "stall_ns", ""},
+    {"Longest pause", "stall_ns", ""},
     {"99th percentile of start", "start_p99_ns", ""},
     {"99th percentile of stop", "stop_p99_ns", ""},
     {"99th percentile of advance", "advance_p99_ns", ""},
@@ -86,9 +86,9 @@ static const struct picture other_pictures[] = {
     LINES(BENCH, "cost-limit", "cost", "x_limit", "Cost as a multiple of the limit",
           "The limit is the least time that any structure could take on this machine.",
           "op,n,x_limit", .by = "x_limit", .at = "n", .per = "op"),
-    LINES(BENCH, "cost-stall", "cost", "longest_advance_ns", "Stall against the number of timers",
-          "The longest single advance.", "op,n,longest_advance_ns", .by = "longest_advance_ns",
-          .at = "n", .per = "op"),
+    LINES(BENCH, "cost-stall", "cost", "longest_advance_ns",
+          "Longest pause against the number of timers", "The longest single advance.",
+          "op,n,longest_advance_ns", .by = "longest_advance_ns", .at = "n", .per = "op"),
     LINES(THREADS, "threads", "threads", NULL, "Many threads",
           "Structures with front ends: operations per second against the number of threads.",
           "cancelled_percent,threads,operations_per_second,call_ns_p99",

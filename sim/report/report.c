@@ -189,6 +189,7 @@ static const char *other_picks(struct report *report)
 {
     struct text text = {.pool = &report->pool};
     const struct contest_list *list = &report->contests;
+    size_t named = 0;
     text_add(&text, "Picks on all %zu traces: ", list->count);
     for (size_t i = 0; i < list->count; i++) {
         const struct row *pick = pick_of(&list->items[i]);
@@ -201,13 +202,13 @@ static const char *other_picks(struct report *report)
             before += equal && k < i;
         }
         if (pick != NULL && before == 0) {
-            text_add(&text, "%s%s on %zu", i > 0 ? ", " : "",
+            text_add(&text, "%s%s on %zu", named++ > 0 ? ", " : "",
                      series_text(&report->pool, row_text(pick, COL_ALGO),
                                  row_text(pick, COL_OPTIONS), NULL),
                      same);
         }
     }
-    text_add(&text, ".");
+    text_add(&text, "%s.", named > 0 ? "" : "none");
     return text_end(&text);
 }
 

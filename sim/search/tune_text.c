@@ -147,8 +147,9 @@ static const char *export_words(const struct tune_candidate *candidate, char tex
 {
     struct error error;
     if (export_is_possible(&(struct export_request){.contender = &candidate->contender}, &error)) {
-        (void)snprintf(text, EXPORT_BYTES, "timerlab export %s -o timers",
-                       name_of(candidate, STRUCTURE));
+        const char *name = name_of(candidate, STRUCTURE);
+        const char *quote = strchr(name, '(') != NULL ? "'" : ""; /* for a shell */
+        (void)snprintf(text, EXPORT_BYTES, "timerlab export %s%s%s -o timers", quote, name, quote);
     } else {
         (void)snprintf(text, EXPORT_BYTES, "%s", error.text);
     }

@@ -182,6 +182,9 @@ report two_traces
 says two_traces 'Picks on all 2 traces: `quick` on 1, `middling:size=3` on 1.'
 says two_traces '### night.trace'
 says two_traces 'night.trace: Take `middling:size=3`: the fastest of 3 exact structures'
+results second_picks '(. | map(.status = "crashed" | .ns_per_event = null)) + map(.trace = "night.trace")'
+report second_picks
+says second_picks 'Picks on all 2 traces: `quick` on 1.'
 
 # HTML: needs nothing beside it, and what comes from files is text in it, whatever it holds.
 page() {

@@ -33,7 +33,7 @@ struct cluster_arguments {
         {{"output", 'o', "DIR", 0, "Also write " files, 0},                                        \
          .kind = OPTION_TEXT,                                                                      \
          OPTION_AT(struct cluster_arguments, out_dir)},                                            \
-        {{"list", 0, NULL, 0, "Shows the protocols", 0},                                           \
+        {{"list", 0, NULL, 0, "Show the protocols", 0},                                            \
          .kind = OPTION_FLAG,                                                                      \
          OPTION_AT(struct cluster_arguments, list)},                                               \
         OPTION_ROW_PROGRESS, OPTION_ROW_END

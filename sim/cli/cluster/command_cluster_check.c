@@ -25,16 +25,16 @@ static const struct option_row options[] = {
     {{"crashes", 0, "K", 0, "Up to K crashes (default: the number of each listed case)", 0},
      OPTION_WHOLE(0, CHECK_FAULTS_MAX),
      AT(faults.crashes)},
-    {{"outruns", 0, "K", 0, "So often a lease or delay may end though its holder lives", 0},
+    {{"outruns", 0, "K", 0, "Up to K leases or delays end although their holder is alive", 0},
      OPTION_WHOLE(0, CHECK_FAULTS_MAX),
      AT(faults.outruns)},
-    {{"laters", 0, "K", 0, "Up to K calls are answered: call me later", 0},
+    {{"laters", 0, "K", 0, "Up to K calls are answered with a later time", 0},
      OPTION_WHOLE(0, CHECK_FAULTS_MAX),
      AT(faults.laters)},
-    {{"late", 0, NULL, 0, "A timer may come into the table after its second has begun", 0},
+    {{"late", 0, NULL, 0, "A timer may enter the table after its second has begun", 0},
      OPTION_FLAG,
      AT(faults.late)},
-    {{"scan", 0, NULL, 0, "With the second pass, of protocols that have one", 0},
+    {{"scan", 0, NULL, 0, "Add the second pass to protocols that have one", 0},
      OPTION_FLAG,
      AT(faults.scan)},
     CLUSTER_OPTION_ROWS("check.csv, check.json and runs.csv, the shortest losing run of each case"),
@@ -44,11 +44,10 @@ static const struct command_line syntax = {
     .options = options,
     .form = "[PROTOCOL...]",
     .text =
-        "Follows protocols through everything that can happen to two timers, two schedulers and "
-        "two executors, under each of a list of sets of faults, or the one that the options give. "
-        "Says in how many of all ends a timer was never called, the most calls of one timer, the "
-        "most acknowledgements that were accepted, and, of protocols that are named, the shortest "
-        "run that loses one.\v"
+        "Explores everything that can happen to two timers, two schedulers and two executors, "
+        "under each of several sets of faults, or the one that the options give. Reports in how "
+        "many of all ends a timer was never called, the most calls and accepted acknowledgements "
+        "of one timer, and, for each named protocol, the shortest run that loses a timer.\v"
         "Exit status: 0 nothing can be lost, 1 something can, 2 usage.",
     .take_word = cluster_take_word,
     .complete = complete,
