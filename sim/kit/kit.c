@@ -3,7 +3,6 @@
 #include "clock.h"
 #include "kit_play.h"
 #include "plug_in.h"
-#include "standard_files.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -31,27 +30,24 @@ struct kit_limits kit_limits_default(void)
                                .shrink_seconds = 10};
 }
 
-/* Whether the descriptor can be used at all, and the contract applies; if not, the verdict. */
-static bool can_be_run(const struct kit_target *target, struct kit_verdict *verdict)
+/* Return a witness for one target; NULL, and the verdict says why, if nothing is to be run. */
+static struct kit_witness *begin(const struct kit_target *target, struct kit_verdict *verdict)
 {
-    char why[1024];
     *verdict = (struct kit_verdict){.result = KIT_OK};
-    if (tl_algo_validate(target->algo, why, sizeof why) != TL_OK) {
+    if (tl_algo_validate(target->algo, verdict->message, sizeof verdict->message) != TL_OK) {
         verdict->result = KIT_FAULT;
         verdict->fault = FAULT_DESCRIPTOR;
-        (void)snprintf(verdict->message, sizeof verdict->message, "%s", why);
     } else if ((target->algo->capabilities & TL_CAP_FIRES_NOTHING) != 0) {
         verdict->result = KIT_SKIPPED;
         (void)snprintf(verdict->message, sizeof verdict->message,
                        "fires nothing, as it says: there is nothing to check");
     }
-    return verdict->result == KIT_OK;
+    return verdict->result == KIT_OK ? child_memory_new(sizeof(struct kit_witness)) : NULL;
 }
 
-/* A witness for one target; NULL, and the verdict says why, if nothing is to be run. */
-static struct kit_witness *begin(const struct kit_target *target, struct kit_verdict *verdict)
+static void end(struct kit_witness *witness)
 {
-    return can_be_run(target, verdict) ? kit_witness_new() : NULL;
+    child_memory_free(witness, sizeof *witness);
 }
 
 static bool create_one(void *ctx, void *result, struct error *error)
@@ -93,7 +89,6 @@ static void run_case(void *ctx, struct kit_witness *witness)
 {
     struct kit_run *run = ctx;
     run->witness = witness;
-    witness->timed = run->target->algo;
     kit_run_case(run);
 }
 
@@ -165,7 +160,7 @@ void kit_check_case(const struct kit_target *target, const struct kit_case *cont
             }
         }
     }
-    kit_witness_free(witness);
+    end(witness);
 }
 
 /* --- traces and bytes ------------------------------------------------------------------------ */
@@ -176,32 +171,8 @@ void kit_replay(const struct kit_target *target, const struct kit_trace *trace,
     struct kit_witness *witness = begin(target, verdict);
     if (witness != NULL) {
         kit_sandbox_trace(target, trace, limits, witness, verdict);
-        kit_witness_free(witness);
+        end(witness);
     }
-}
-
-/* The structure of kit_run_bytes, of which a process runs one at a time. */
-static const struct tl_algo *running;
-
-static void abort_with_fault(struct kit_witness *witness)
-{
-    struct kit_trace trace;
-    kit_log_trace(&witness->log, &trace);
-    standard_files_tell("%s: %s: %s\n", running->name, fault_word(witness->fault),
-                        witness->message);
-    kit_trace_write(&trace, running, stderr);
-    abort();
-}
-
-void kit_run_bytes(const struct kit_target *target, const uint8_t *bytes, size_t size)
-{
-    /* Made with the first session: it is large, and most processes do not fuzz. */
-    static struct kit_witness *witness;
-    witness = witness != NULL ? witness : kit_witness_new();
-    memset(witness, 0, KIT_WITNESS_CLEARED);
-    witness->give_up = abort_with_fault;
-    running = target->algo;
-    kit_interpret(target, bytes, size, witness);
 }
 
 /* --- fuzzing --------------------------------------------------------------------------------- */
@@ -260,8 +231,7 @@ void kit_fuzz(const struct kit_target *target, const struct kit_fuzz_plan *plan,
     uint64_t operations = 0;
     struct kit_coverage coverage = {0};
     double begun = seconds_now();
-    bool more = true;
-    while (more) {
+    do {
         batch.operations = plan->operations > 0 ? plan->operations - operations : UINT64_MAX;
         double left = begun + plan->seconds - seconds_now();
         batch.seconds = plan->operations > 0 || left > BATCH_SECONDS ? BATCH_SECONDS : left;
@@ -272,15 +242,14 @@ void kit_fuzz(const struct kit_target *target, const struct kit_fuzz_plan *plan,
         if (plan->progress != NULL) {
             plan->progress(plan->progress_ctx, operations);
         }
-        more = verdict->result == KIT_OK &&
-               (plan->operations > 0 ? operations < plan->operations
-                                     : seconds_now() < begun + plan->seconds);
-    }
+    } while (verdict->result == KIT_OK &&
+             (plan->operations > 0 ? operations < plan->operations
+                                   : seconds_now() < begun + plan->seconds));
     verdict->operations = operations;
     verdict->coverage = coverage;
     verdict->seconds = seconds_now() - begun;
     if (verdict->result == KIT_FAULT) {
         make_shortest(target, limits, witness, trace, verdict);
     }
-    kit_witness_free(witness);
+    end(witness);
 }

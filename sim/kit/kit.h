@@ -139,7 +139,4 @@ void kit_fuzz(const struct kit_target *target, const struct kit_fuzz_plan *plan,
 void kit_replay(const struct kit_target *target, const struct kit_trace *trace,
                 const struct kit_limits *limits, struct kit_verdict *verdict);
 
-/* Run the session of bytes in this process, and abort on a fault: for a fuzzing engine. */
-void kit_run_bytes(const struct kit_target *target, const uint8_t *bytes, size_t size);
-
 #endif

@@ -21,17 +21,13 @@
 #endif
 
 #define CANARY_BYTES     32u
+#define MALLOC_BYTES     16u /* of malloc's own for a block */
 #define HEADER_ALIGN     16u
 #define CANARY_PATTERN   0xc9
 #define FRESH_PATTERN    0xa5
 #define FREED_PATTERN    0xdb
 /* Larger blocks are freed at once: checking them repeatedly is expensive. */
 #define QUARANTINE_BYTES 65536u
-
-/* Under the address sanitizer, this number of larger blocks up to this size is kept for reuse: new
- * pages, and their shadow, are expensive. */
-#define KEPT_MOST        4u
-#define KEPT_BYTES       ((size_t)32 << 20)
 
 /* The sanitizer's, where the program is built with it. */
 /* NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp): their names for it */
@@ -135,60 +131,16 @@ static void check_bytes(struct kit_guard *guard, const struct kit_guard_block *b
 static void check_block(struct kit_guard *guard, const struct kit_guard_block *block)
 {
     const unsigned char *end = block->payload + block->bytes;
-    if (guard->place != KIT_GUARD_CANARIES && !block->freed) { /* up to the page after it */
+    bool has_pages = guard->place != KIT_GUARD_CANARIES;
+    if (block->freed && !has_pages) {
+        check_bytes(guard, block, block->payload, block->bytes, FREED_PATTERN);
+    } else if (!block->freed && has_pages) { /* up to the page after it */
         const unsigned char *page = (unsigned char *)block->raw + block->raw_bytes - page_bytes();
         check_bytes(guard, block, end, (size_t)(page - end), CANARY_PATTERN);
-    } else if (guard->place == KIT_GUARD_CANARIES && !block->freed) {
+    } else if (!block->freed) {
         check_bytes(guard, block, block->payload - CANARY_BYTES, CANARY_BYTES, CANARY_PATTERN);
         check_bytes(guard, block, end, CANARY_BYTES, CANARY_PATTERN);
-    } else if (guard->place == KIT_GUARD_CANARIES) {
-        check_bytes(guard, block, block->payload, block->bytes, FREED_PATTERN);
-    } /* else its pages are protected */
-}
-
-/* --- kept ------------------------------------------------------------------------------------- */
-
-/* Per thread, poisoned; the oldest is at `kept_at`. */
-static _Thread_local void *kept[KEPT_MOST];
-static _Thread_local size_t kept_at;
-
-static void free_kept(size_t i)
-{
-    if (kept[i] != NULL) {
-        unpoison(kept[i], malloc_usable_size(kept[i]));
-        free(kept[i]);
-        kept[i] = NULL;
     }
-}
-
-static void free_or_keep(void *raw)
-{
-    size_t bytes = malloc_usable_size(raw);
-    if (__asan_poison_memory_region == NULL || bytes <= QUARANTINE_BYTES || bytes > KEPT_BYTES) {
-        free(raw);
-        return;
-    }
-    free_kept(kept_at);
-    poison(raw, bytes);
-    kept[kept_at] = raw;
-    kept_at = (kept_at + 1) % KEPT_MOST;
-}
-
-/* Take `bytes` of a kept block that has up to twice as many; the others stay poisoned. NULL if
- * there is none. */
-static void *take_kept(size_t align, size_t bytes)
-{
-    for (size_t k = 0; k < KEPT_MOST; k++) {
-        size_t i = (kept_at + k) % KEPT_MOST;
-        void *raw = kept[i];
-        size_t room = raw != NULL ? malloc_usable_size(raw) : 0;
-        if (room >= bytes && room / 2 <= bytes && (uintptr_t)raw % align == 0) {
-            unpoison(raw, bytes);
-            kept[i] = NULL;
-            return raw;
-        }
-    }
-    return NULL;
 }
 
 /* --- given out -------------------------------------------------------------------------------- */
@@ -207,14 +159,14 @@ static struct kit_guard_block *give_between_canaries(size_t bytes, size_t align)
     size_t raw_align = 2 * align < HEADER_ALIGN ? HEADER_ALIGN : 2 * align;
     size_t lead = (front + raw_align - 1) / raw_align * raw_align + align;
     size_t whole = lead + bytes + CANARY_BYTES;
-    void *raw = whole >= bytes ? take_kept(raw_align, whole) : NULL;
-    if (raw == NULL && (whole < bytes || posix_memalign(&raw, raw_align, whole) != 0)) {
+    void *raw = NULL;
+    if (whole < bytes || posix_memalign(&raw, raw_align, whole) != 0) {
         return NULL;
     }
     unsigned char *payload = (unsigned char *)raw + lead;
     struct kit_guard_block *block = header_of(payload);
     *block = (struct kit_guard_block){
-        .payload = payload, .raw = raw, .raw_bytes = malloc_usable_size(raw) + 16};
+        .payload = payload, .raw = raw, .raw_bytes = malloc_usable_size(raw)};
     memset(payload - CANARY_BYTES, CANARY_PATTERN, CANARY_BYTES);
     memset(payload + bytes, CANARY_PATTERN, CANARY_BYTES);
     return block;
@@ -250,14 +202,20 @@ static struct kit_guard_block *give_between_pages(size_t bytes, size_t align, bo
 
 static void let_go(struct kit_guard *guard, struct kit_guard_block *block)
 {
-    if (guard->place == KIT_GUARD_CANARIES) {
-        guard->raw_bytes -= block->raw_bytes;
-        unpoison(block->raw, block->raw_bytes - 16);
-        free_or_keep(block->raw);
+    if (block->prev != NULL) {
+        block->prev->next = block->next;
     } else {
-        unpoison(block->raw, block->raw_bytes);
+        guard->first = block->next;
+    }
+    if (block->next != NULL) {
+        block->next->prev = block->prev;
+    }
+    guard->raw_bytes -= block->raw_bytes + MALLOC_BYTES;
+    unpoison(block->raw, block->raw_bytes);
+    if (guard->place == KIT_GUARD_CANARIES) {
+        free(block->raw);
+    } else {
         (void)munmap(block->raw, block->raw_bytes);
-        guard->raw_bytes -= sizeof *block + 16;
         free(block);
     }
 }
@@ -288,7 +246,7 @@ static void *give(struct kit_guard *guard, size_t bytes, size_t align)
         poison(block->payload - CANARY_BYTES, CANARY_BYTES);
         poison(block->payload + bytes, CANARY_BYTES);
     }
-    guard->raw_bytes += guard->place == KIT_GUARD_CANARIES ? block->raw_bytes : sizeof *block + 16;
+    guard->raw_bytes += block->raw_bytes + MALLOC_BYTES;
     guard->bytes += bytes;
     guard->blocks++;
     return block->payload;
@@ -301,14 +259,6 @@ static void take_back(struct kit_guard *guard, struct kit_guard_block *block)
     check_block(guard, block);
     if (*place != NULL) {
         check_block(guard, *place);
-    }
-    if (block->prev != NULL) {
-        block->prev->next = block->next;
-    } else {
-        guard->first = block->next;
-    }
-    if (block->next != NULL) {
-        block->next->prev = block->prev;
     }
     guard->bytes -= block->bytes;
     guard->blocks--;
@@ -329,22 +279,14 @@ static void take_back(struct kit_guard *guard, struct kit_guard_block *block)
     *place = block;
 }
 
-/* Whether the block begins at `at` or, `within`, has it on its pages. */
-static bool is_at(const struct kit_guard_block *block, const void *at, bool within)
-{
-    return block != NULL && (block->payload == at ||
-                             (within && (uintptr_t)at - (uintptr_t)block->raw < block->raw_bytes));
-}
-
+/* Return the block that begins at `at` or, `within`, has it on its pages; NULL if there is none. */
 static struct kit_guard_block *find_block(const struct kit_guard *guard, const void *at,
                                           bool within)
 {
     struct kit_guard_block *block = guard->first;
-    while (block != NULL && !is_at(block, at, within)) {
+    while (block != NULL && block->payload != at &&
+           !(within && (uintptr_t)at - (uintptr_t)block->raw < block->raw_bytes)) {
         block = block->next;
-    }
-    for (size_t i = 0; block == NULL && i < KIT_GUARD_QUARANTINE; i++) {
-        block = is_at(guard->quarantine[i], at, within) ? guard->quarantine[i] : NULL;
     }
     return block;
 }
@@ -439,26 +381,14 @@ void kit_guard_check(struct kit_guard *guard)
     for (struct kit_guard_block *block = guard->first; block != NULL; block = block->next) {
         check_block(guard, block);
     }
-    for (size_t i = 0; i < KIT_GUARD_QUARANTINE; i++) {
-        if (guard->quarantine[i] != NULL) {
-            check_block(guard, guard->quarantine[i]);
-        }
-    }
 }
 
 void kit_guard_release(struct kit_guard *guard)
 {
     while (guard->first != NULL) {
-        struct kit_guard_block *block = guard->first;
-        guard->first = block->next;
-        let_go(guard, block);
+        let_go(guard, guard->first);
     }
-    for (size_t i = 0; i < KIT_GUARD_QUARANTINE; i++) {
-        if (guard->quarantine[i] != NULL) {
-            let_go(guard, guard->quarantine[i]);
-            guard->quarantine[i] = NULL;
-        }
-    }
+    memset(guard->quarantine, 0, sizeof guard->quarantine);
     guard->bytes = 0;
     guard->blocks = 0;
 }
@@ -469,9 +399,6 @@ extern size_t __sanitizer_get_current_allocated_bytes(void) __attribute__((weak)
 
 uint64_t kit_heap_bytes(void)
 {
-    for (size_t i = 0; i < KEPT_MOST; i++) {
-        free_kept(i);
-    }
     if (__sanitizer_get_current_allocated_bytes != NULL) {
         return __sanitizer_get_current_allocated_bytes();
     }

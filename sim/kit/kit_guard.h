@@ -42,15 +42,15 @@ struct kit_guard {
     uint64_t grants;               /* settable: requests that are still granted; UINT64_MAX: all */
     uint8_t fresh;                 /* settable: the pattern in new memory */
     enum kit_guard_place place;    /* settable before anything is given out */
-    uint64_t raw_bytes;            /* memory taken from malloc */
+    uint64_t raw_bytes;            /* memory taken from malloc, or pages */
     const char *(*during)(void *report_ctx); /* settable: which hook asks; NULL: not known */
     const char *block_word;                  /* settable: the names of a block in a report */
     const char *freed_words;                 /* and of freed memory */
     struct kit_guard *beside; /* settable: a guard to watch together with this one; or NULL */
     kit_guard_report_fn report;
     void *report_ctx;
-    struct kit_guard_block *first;
-    struct kit_guard_block *quarantine[KIT_GUARD_QUARANTINE];
+    struct kit_guard_block *first;                            /* of all, freed ones included */
+    struct kit_guard_block *quarantine[KIT_GUARD_QUARANTINE]; /* freed ones, in turn */
     size_t quarantine_at;
 };
 

@@ -33,16 +33,6 @@
 /* Limit for a child that disables the watch. */
 #define LAST_FACTOR    4.0
 
-struct kit_witness *kit_witness_new(void)
-{
-    return child_memory_new(sizeof(struct kit_witness));
-}
-
-void kit_witness_free(struct kit_witness *witness)
-{
-    child_memory_free(witness, sizeof *witness);
-}
-
 /* "in start (timer 3, tick 17, clock 5)", for a process that ended without a report. */
 static void describe_place(const struct kit_witness *witness, char *text, size_t text_bytes)
 {
@@ -111,7 +101,7 @@ static void fill_verdict(struct kit_witness *witness, const struct child_outcome
 
 typedef int sync_fn(int fd);
 
-/* INT64_MAX: no limit. Negative: it is used up. */
+/* Practically without limit outside of a child. Negative: it is used up. */
 static _Atomic int64_t sync_left_ns = INT64_MAX;
 
 /* Call the next definition of that name, usually the C library's. */
@@ -128,9 +118,7 @@ static int call_next(const char *name, int fd)
     next.object = dlsym(RTLD_NEXT, name);
     uint64_t begun_ns = clock_now_ns();
     int result = next.function(fd);
-    if (left != INT64_MAX) {
-        (void)atomic_fetch_sub(&sync_left_ns, (int64_t)(clock_now_ns() - begun_ns));
-    }
+    (void)atomic_fetch_sub(&sync_left_ns, (int64_t)(clock_now_ns() - begun_ns));
     return result;
 }
 
@@ -192,9 +180,8 @@ static void begin_watch(struct kit_witness *witness, double seconds)
     watch.witness = witness;
     struct sigaction action = {.sa_handler = count_look, .sa_flags = SA_RESTART};
     (void)sigaction(SIGPROF, &action, NULL);
-    double interval = seconds / LOOKS;
-    struct timeval every = {.tv_sec = (time_t)interval,
-                            .tv_usec = (suseconds_t)((interval - floor(interval)) * 1e6)};
+    const struct timeval every = {.tv_sec = (time_t)(seconds / LOOKS),
+                                  .tv_usec = (suseconds_t)(fmod(seconds / LOOKS, 1) * 1e6)};
     struct itimerval timer = {.it_interval = every, .it_value = every};
     (void)setitimer(ITIMER_PROF, &timer, NULL);
 }
@@ -224,6 +211,7 @@ void kit_sandbox(const struct tl_algo *algo, kit_child_fn child, void *ctx,
 {
     *verdict = (struct kit_verdict){.result = KIT_FAULT, .fault = FAULT_HARNESS};
     memset(witness, 0, KIT_WITNESS_CLEARED);
+    witness->timed = algo;
     struct child_task task = {child, ctx, witness, limits->processor_seconds};
     /* Processor time, not the clock on the wall: a busy machine makes nothing hang. */
     const struct child_request request = {

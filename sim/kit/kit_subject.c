@@ -217,7 +217,7 @@ static void make_records(struct kit_subject *subject, uint32_t capacity)
                  capacity);
     }
     subject->guard.beside = &subject->records.guard;
-    subject->passed = kit_records_given(&subject->records);
+    subject->passed = subject->records.given;
 }
 
 static void move_records(struct kit_subject *subject, uint32_t room)
@@ -228,7 +228,7 @@ static void move_records(struct kit_subject *subject, uint32_t room)
                  room);
     }
     uint64_t allocations = subject->guard.allocations;
-    subject->passed = kit_records_given(&subject->records);
+    subject->passed = subject->records.given;
     kit_enter(subject, KIT_HOOK_MOVED, room, subject->clock);
     subject->calls++;
     subject->algo->moved(subject->self, &subject->passed);
@@ -660,9 +660,7 @@ uint64_t subject_advance(struct kit_subject *subject, uint64_t now, uint64_t bud
     struct kit_op op = kit_op_of(KIT_OP_ADVANCE, 0);
     op.ticks = kit_ticks_to(subject->clock, now);
     op.budget = budget;
-    if (!subject->witness->repeating) {
-        kit_log_advance(&subject->witness->log, subject->instance, op);
-    }
+    note(subject, op);
     bool asks_next = subject_can(subject, TL_CAP_NEXT);
     uint64_t bound = asks_next ? subject_next(subject) : 0;
     uint64_t allocations = subject->guard.allocations;
@@ -679,9 +677,6 @@ uint64_t subject_advance(struct kit_subject *subject, uint64_t now, uint64_t bud
         subject->algo->advance(subject->self, now, subject->budget, subject_fired, subject);
     subject->advancing = false;
     subject->witness->coverage.callbacks += subject->fired;
-    if (!subject->witness->repeating) {
-        kit_log_op(&subject->witness->log, subject->instance, op);
-    }
     check_allocations(subject, allocations);
     if (fired != subject->fired) {
         kit_fail(subject->witness, FAULT_COUNT,

@@ -84,15 +84,13 @@ noreturn void kit_fail(struct kit_witness *witness, enum fault_kind fault, const
 
 /* A table of caller's records that contain a structure's timers, watched like memory of a guard: the
  * caller's bytes in them must not change, nor the records of ids beyond the capacity, and nothing may
- * access the former place of a table that has moved. Treat as opaque but for `guard`; all zero is
- * none. */
+ * access the former place of a table that has moved. Treat as opaque but for `guard` and `given`;
+ * all zero is none. */
 struct kit_records {
-    struct kit_guard guard; /* of the table */
-    unsigned char *table;
+    struct kit_guard guard;  /* of the table */
+    struct tl_records given; /* to structures */
     size_t timer_bytes;
-    size_t before_bytes;
     size_t least_stride_bytes;
-    size_t stride_bytes;
     uint32_t room; /* records in the table */
     unsigned moves;
 };
@@ -102,9 +100,6 @@ struct kit_records {
 bool kit_records_init(struct kit_records *records, const struct kit_records_layout *layout,
                       size_t timer_bytes, uint32_t room, enum kit_guard_place place,
                       kit_guard_report_fn report, void *ctx);
-
-/* Return the description of the table that structures get. */
-struct tl_records kit_records_given(const struct kit_records *records);
 
 /* Move the timers to another table of at least `room` records, at times with a larger stride. False
  * if there is no memory. */

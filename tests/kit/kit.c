@@ -916,7 +916,7 @@ static void each_byte_of_a_record_is_watched(void **state)
         bool own = capacity > 1 && at >= SIDE && at < SIDE + TIMER;
         assert_true(kit_records_init(&records, &layout, TIMER, 2, KIT_GUARD_CANARIES, complain,
                                      &complaints));
-        ((unsigned char *)kit_records_given(&records).base)[RECORD + at] ^= 1;
+        ((unsigned char *)records.given.base)[RECORD + at] ^= 1;
         if (setjmp(complaints.back) == 0) {
             kit_records_check(&records, capacity);
         }
@@ -1112,29 +1112,34 @@ static void what_is_not_here_is_left_out(void **state)
     assert_string_equal(verdict.message, tl_status_text(TL_ERR_UNAVAILABLE));
 }
 
-/* One that did not return is the last that was done, and one that did is done once. */
-static void an_advance_is_logged_once(void **state)
+/* It is the last operation, and the operations of its callbacks come before it. */
+static void an_advance_is_logged_when_it_begins(void **state)
 {
     (void)state;
     static struct kit_log log;
-    const struct kit_session session = {.capacity = 1};
-    struct kit_trace trace;
+    const struct kit_session session = {.capacity = 2};
+    static const enum kit_op_kind kinds[] = {KIT_OP_START, KIT_OP_ADVANCE, KIT_OP_WHEN_STOP,
+                                             KIT_OP_WHEN_START};
+    static const enum kit_op_kind expected[] = {KIT_OP_START, KIT_OP_WHEN_STOP, KIT_OP_WHEN_START,
+                                                KIT_OP_ADVANCE};
     uint32_t instance = kit_log_create(&log, &session);
-    kit_log_advance(&log, instance, kit_op_of(KIT_OP_ADVANCE, 0));
-    for (int returned = 0; returned <= 1; returned++) {
-        kit_log_trace(&log, &trace);
-        assert_int_equal(trace.count, 1);
-        assert_int_equal(trace.ops[0].kind, KIT_OP_ADVANCE);
-        kit_trace_release(&trace);
-        kit_log_op(&log, instance, kit_op_of(KIT_OP_ADVANCE, 0));
+    struct kit_trace trace;
+    for (size_t i = 0; i < 4; i++) {
+        kit_log_op(&log, instance, kit_op_of(kinds[i], 0));
     }
+    kit_log_trace(&log, &trace);
+    assert_int_equal(trace.count, 4);
+    for (size_t i = 0; i < 4; i++) {
+        assert_int_equal(trace.ops[i].kind, expected[i]);
+    }
+    kit_trace_release(&trace);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_not_here_is_left_out),
-        cmocka_unit_test(an_advance_is_logged_once),
+        cmocka_unit_test(an_advance_is_logged_when_it_begins),
         cmocka_unit_test(misuse_of_memory_is_noticed),
         cmocka_unit_test(each_byte_of_a_record_is_watched),
         cmocka_unit_test(memory_is_kept_counted_and_refused),

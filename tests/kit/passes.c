@@ -1,5 +1,6 @@
 #include "passes.h"
 
+#include "child.h"
 #include "kit.h"
 #include "kit_play.h"
 
@@ -63,14 +64,13 @@ static void run_cases(void *ctx, struct kit_witness *witness)
 /* All in one process, which costs a fraction of one each. */
 static bool passes_at_once(struct cases *cases, struct kit_verdict *verdict)
 {
-    struct kit_witness *witness = kit_witness_new();
-    assert_non_null(witness);
+    struct kit_witness *witness = child_memory_new(sizeof *witness);
     struct kit_limits limits = *cases->limits;
     size_t count = 0;
     (void)kit_cases(&count);
     limits.processor_seconds *= (double)count;
     kit_sandbox(cases->target->algo, run_cases, cases, &limits, witness, verdict);
-    kit_witness_free(witness);
+    child_memory_free(witness, sizeof *witness);
     return verdict->result != KIT_FAULT;
 }
 

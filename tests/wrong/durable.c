@@ -9,6 +9,7 @@
  *   acknowledges-early  reports everything as durable
  *   names-again         gives the same numbers again after a crash
  *   names-after-close   the same after a clean close without pending timers
+ *   forgets-recovered   no fdatasync in a recovery: words of a killed process are not on the disk
  *   forgets-calls       no fdatasync of the calls: the log names calls that are not on the disk
  *   loses-calls         a restart keeps no call
  *   mixes-calls         a timer has its neighbour's call
@@ -32,6 +33,7 @@ extern const struct tl_algo tl_algo_binary_heap;
 
 /* Replacements of fsync, fdatasync, pwrite and pread, chosen by the build. */
 int forgets(int fd);
+int forgets_recovered(int fd);
 ssize_t writes_half(int fd, const void *data, size_t bytes, off_t at);
 ssize_t reads_little(int fd, void *data, size_t bytes, off_t at);
 
@@ -39,6 +41,13 @@ int forgets(int fd)
 {
     (void)fd;
     return 0;
+}
+
+static bool recovers;
+
+int forgets_recovered(int fd)
+{
+    return recovers ? 0 : fsync(fd);
 }
 
 ssize_t writes_half(int fd, const void *data, size_t bytes, off_t at)
@@ -206,7 +215,9 @@ static enum tl_status recover(void *self, tl_adopt_fn adopt, void *ctx)
 #elif defined(DURABLE_FORGETS_FOURTH)
     asked.without_first = crashes(false) == 4;
 #endif
+    recovers = true;
     enum tl_status status = tl_front_durable.hooks.recover(self, adopt_few, ctx);
+    recovers = false;
 #if defined(DURABLE_MISCOUNTS)
     miscounted = tl_front_durable.hooks.count(self) > 0;
 #endif

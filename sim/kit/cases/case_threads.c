@@ -7,8 +7,8 @@
  * A hook is interrupted before each of its instructions, in other calls before every 5th or 25th,
  * starting at a different one each time: frequent interruptions may hide the effect of a single one.
  */
+#include "child.h"
 #include "kit_cases.h"
-#include "kit_play.h"
 #include "kit_script.h"
 #include "kit_steps.h"
 
@@ -227,14 +227,14 @@ static void go_freely(struct kit_run *run)
 {
     struct kit_run other = *run;
     pthread_t thread;
-    other.witness = kit_witness_new();
+    other.witness = child_memory_new(sizeof *other.witness);
     if (pthread_create(&thread, NULL, go_alone, &other) != 0) {
         kit_fail(run->witness, FAULT_HARNESS, "no second thread can be made");
     }
     other.witness->give_up = run->witness->give_up;
     (void)go_alone(run);
     (void)pthread_join(thread, NULL);
-    kit_witness_free(other.witness);
+    child_memory_free(other.witness, sizeof *other.witness);
 }
 #endif
 

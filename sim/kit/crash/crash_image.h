@@ -16,30 +16,26 @@
 struct crash_moment {
     uint64_t events;
     uint64_t acknowledged;
-    uint64_t deadline;
     uint64_t clock;
     uint64_t named; /* the largest number that was given to a start */
-    uint32_t doing;
-    uint32_t id;
     bool advancing;
 };
 
 struct crash_trace;
 
 /* Return an empty trace in memory shared with children. */
-struct crash_trace *crash_trace_new(size_t bytes);
+struct crash_trace *crash_trace_new(void);
 void crash_trace_free(struct crash_trace *trace);
 
 /* Add a call that succeeded. A call that does not fit ends the trace. */
 void crash_trace_add(struct crash_trace *trace, const struct shim_call *call,
                      const struct crash_moment *moment);
-void crash_trace_end(struct crash_trace *trace, const struct crash_moment *moment);
 
-/* Return the number of calls, at least 1. */
+/* Return the number of calls. */
 uint64_t crash_trace_calls(const struct crash_trace *trace);
 
-/* Write the contents after a loss of power after call `cut`, from 0, to an empty folder; set
- * *moment to the state of the journal then. */
+/* Write the contents after a loss of power after `cut` calls, fewer than there are, to an empty
+ * folder; set *moment to the state of the journal at the next call. */
 bool crash_image_make(const struct crash_trace *trace, uint64_t cut, bool keeps_half, uint64_t seed,
                       const char *folder, struct crash_moment *moment, struct error *error);
 

@@ -18,17 +18,15 @@ static struct crash_shim *const shim = &timerlab_crash_shim;
 
 /* The calls themselves go to the kernel: the C library has only one of each name. */
 
-static bool is_watching(void)
-{
-    return shim->folder != NULL;
-}
-
 /* Return the name within the folder of the file that a descriptor is open on, "" for the folder
  * itself, NULL for other files. */
 static const char *name_of(int fd, char path[PATH_MAX])
 {
     char link[64];
     int saved = errno;
+    if (shim->folder == NULL) {
+        return NULL;
+    }
     (void)snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
     ssize_t n = readlink(link, path, PATH_MAX - 1);
     errno = saved;
@@ -46,13 +44,13 @@ static const char *name_of(int fd, char path[PATH_MAX])
 /* Likewise of a path that is relative to a folder that is open. */
 static const char *name_at(int folder, const char *given, char path[PATH_MAX])
 {
-    size_t bytes = strlen(shim->folder);
-    if (given[0] == '/') {
-        return strncmp(given, shim->folder, bytes) == 0 && given[bytes] == '/' ? given + bytes + 1
-                                                                               : NULL;
+    if (shim->folder == NULL || given[0] != '/') {
+        const char *within = folder != AT_FDCWD ? name_of(folder, path) : NULL;
+        return within != NULL && within[0] == '\0' ? given : NULL;
     }
-    const char *within = folder != AT_FDCWD ? name_of(folder, path) : NULL;
-    return within != NULL && within[0] == '\0' ? given : NULL;
+    size_t bytes = strlen(shim->folder);
+    bool is_within = strncmp(given, shim->folder, bytes) == 0 && given[bytes] == '/';
+    return is_within ? given + bytes + 1 : NULL;
 }
 
 static uint64_t file_of(int fd)
@@ -75,8 +73,11 @@ static bool allow(struct shim_call *call)
 /* Fill in which file of the folder the call is about, and allow it. */
 static bool begin(struct shim_call *call, int fd, char path[PATH_MAX])
 {
-    call->name = is_watching() ? name_of(fd, path) : NULL;
+    call->name = name_of(fd, path);
     call->file = call->name != NULL ? file_of(fd) : 0;
+    if (call->kind == SHIM_SYNC && call->name != NULL && call->name[0] == '\0') {
+        call->kind = SHIM_SYNC_FOLDER;
+    }
     return allow(call);
 }
 
@@ -98,14 +99,14 @@ static ssize_t write_seen(int fd, const void *data, size_t bytes, off_t offset, 
 {
     char path[PATH_MAX];
     struct shim_call call = {.kind = SHIM_WRITE, .data = data, .bytes = bytes};
-    if (is_watching() && name_of(fd, path) != NULL) {
-        int flags = fcntl(fd, F_GETFL);
-        call.synced = (flags & O_DSYNC) != 0; /* which O_SYNC contains */
-        call.offset =
-            (uint64_t)(placed ? offset : lseek(fd, 0, flags & O_APPEND ? SEEK_END : SEEK_CUR));
-    }
     if (!begin(&call, fd, path)) {
         return -1;
+    }
+    if (call.name != NULL) {
+        int flags = fcntl(fd, F_GETFL);
+        off_t place = placed ? offset : lseek(fd, 0, flags & O_APPEND ? SEEK_END : SEEK_CUR);
+        call.synced = (flags & O_DSYNC) != 0; /* which O_SYNC contains */
+        call.offset = (uint64_t)place;
     }
     return end(&call, placed ? syscall(SYS_pwrite64, fd, data, call.bytes, offset)
                              : syscall(SYS_write, fd, data, call.bytes));
@@ -188,9 +189,7 @@ int ftruncate64(int fd, off64_t length) ALSO(ftruncate);
 static int sync_seen(int fd, long number)
 {
     char path[PATH_MAX];
-    const char *name = is_watching() ? name_of(fd, path) : NULL;
-    struct shim_call call = {.kind =
-                                 name != NULL && name[0] == '\0' ? SHIM_SYNC_FOLDER : SHIM_SYNC};
+    struct shim_call call = {.kind = SHIM_SYNC};
     return begin(&call, fd, path) ? (int)end(&call, syscall(number, fd)) : -1;
 }
 
@@ -209,7 +208,7 @@ int fdatasync(int fd)
 static int open_seen(int folder, const char *given, int flags, mode_t mode)
 {
     struct stat info;
-    bool makes = is_watching() && (flags & (O_CREAT | O_TRUNC)) != 0;
+    bool makes = shim->folder != NULL && (flags & (O_CREAT | O_TRUNC)) != 0;
     bool fresh = makes && ((flags & O_TRUNC) != 0 || fstatat(folder, given, &info, 0) != 0);
     int fd = (int)syscall(SYS_openat, folder, given, flags, mode);
     if (fd >= 0 && fresh) {
@@ -254,11 +253,8 @@ int renameat(int from_folder, const char *from, int to_folder, const char *to)
 {
     char path[PATH_MAX];
     char other[PATH_MAX];
-    struct shim_call call = {.kind = SHIM_RENAME};
-    if (is_watching()) {
-        call.other = name_at(to_folder, to, other);
-        call.name = call.other != NULL ? name_at(from_folder, from, path) : NULL;
-    }
+    struct shim_call call = {.kind = SHIM_RENAME, .other = name_at(to_folder, to, other)};
+    call.name = call.other != NULL ? name_at(from_folder, from, path) : NULL;
     return allow(&call) ? (int)end(&call, syscall(SYS_renameat, from_folder, from, to_folder, to))
                         : -1;
 }
@@ -271,8 +267,7 @@ int rename(const char *from, const char *to)
 int unlinkat(int folder, const char *given, int flags)
 {
     char path[PATH_MAX];
-    struct shim_call call = {.kind = SHIM_UNLINK};
-    call.name = is_watching() ? name_at(folder, given, path) : NULL;
+    struct shim_call call = {.kind = SHIM_UNLINK, .name = name_at(folder, given, path)};
     (void)allow(&call);
     return (int)end(&call, syscall(SYS_unlinkat, folder, given, flags));
 }

@@ -17,28 +17,23 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define FEW_TIMERS       64u
-#define TIMERS           300u /* the most */
-#define EVENTS           (1u << 19)
-#define RUN_SECONDS      60.0
-#define SHORT_HISTORY    400u
-#define TRACE_BYTES      ((size_t)512 << 20)
+#define FEW_TIMERS    64u
+#define TIMERS        300u /* the most */
+#define EVENTS        (1u << 19)
+#define RUN_SECONDS   60.0
+#define SHORT_HISTORY 400u
 
-#define FAR              (UINT64_C(1) << 40) /* ticks, of some delays */
+#define FAR           (UINT64_C(1) << 40) /* ticks, of some delays */
 
 /* Most delays are shorter, so that half of the timers are pending. */
-#define DELAY(timers)    ((timers)*UINT64_C(5) / 8)
+#define DELAY(timers) ((timers)*UINT64_C(5) / 8)
 
-/* The number of an event that has none yet. */
-#define NOT_YET          UINT64_MAX
-
-/* The number of a failed operation: it may be on the disk, and is never acknowledged. */
-#define IN_DOUBT         (UINT64_MAX - 1)
-
-/* A failure of the shim: a short write, and an error of the next call. */
-#define SHORT_THEN_ERROR (SHIM_SHORT - 1)
-
-enum doing { DOING_NOTHING, DOING_START, DOING_STOP };
+/* Sequence numbers of events that have none: of an expiry that has one by the next acknowledgement,
+ * of a failed operation, which may be on the disk, and of one that has not returned. The latter two
+ * are never acknowledged. */
+#define NOT_YET       UINT64_MAX
+#define IN_DOUBT      (UINT64_MAX - 1)
+#define UNDER_WAY     (UINT64_MAX - 2)
 
 struct known {
     uint64_t deadline; /* TL_NEVER: not pending */
@@ -57,12 +52,33 @@ struct event {
 struct journal {
     struct crash_report report;
     struct crash_moment moment; /* the valid part of the journal */
-    struct known base[TIMERS];  /* at the beginning of this run */
     struct known now[TIMERS];
     uint64_t points;
     struct random random;
-    bool had_failures; /* calls failed, so expiries may be on record */
+    uint64_t calls_before; /* calls in the trace when this run began */
+    bool had_failures;     /* calls failed, so expiries may be on record */
+    /* First, for each timer, its state at the beginning of this run, under number 0. */
     struct event events[EVENTS];
+};
+
+/* How a call to the disk fails: the results of a write, of other calls, and of the next call. */
+struct failure {
+    int write;
+    int other;
+    int next;
+    const char *text;
+};
+
+/* What happens to one process. */
+struct crash_process {
+    uint32_t steps;            /* of its history */
+    bool drains;               /* at the end, all timers fire */
+    uint64_t kill_at;          /* a point; 0: none */
+    uint64_t fail_at;          /* a call to the disk; 0: none */
+    struct failure failure;    /* of that call */
+    uint64_t kill_after;       /* a call to the disk; 0: none */
+    struct crash_trace *trace; /* to add its calls to; NULL: none */
+    bool may_not_open;         /* its folder, after a loss of power */
 };
 
 struct crash_life {
@@ -70,24 +86,15 @@ struct crash_life {
     const struct crash_plan *plan;
     TL_OPTION_VALUES(options);
     struct journal *journal;
-    void *self;
-    bool at_most;
-    bool may_fail;     /* calls to the disk fail */
-    bool may_not_open; /* a loss of power may leave a folder that cannot be opened */
-    uint32_t timers;
-    uint64_t early_ticks;
-    uint64_t late_ticks;
-    /* of this life */
-    uint64_t kill_at; /* a point; 0: none */
-    uint32_t steps;
-    bool drains;
-    int failure; /* of the call */
-    uint64_t fail_at;
-    uint64_t calls;
-    struct crash_trace *trace; /* NULL: none is kept */
-    uint32_t firing;
     const char *folder;
-    unsigned char payload[TL_PAYLOAD_MAX];
+    bool at_most;
+    bool never_syncs;
+    uint32_t timers;
+    /* the process under way */
+    struct crash_process process;
+    struct tl_precision precision;
+    void *self;
+    uint64_t calls; /* to the disk */
 };
 
 /* Static, since the callbacks of the shim have no context. */
@@ -108,10 +115,16 @@ static uint64_t draw(struct crash_life *life, uint64_t bound)
     return random_bits(&life->journal->random) % bound;
 }
 
+/* Whether a hook may return an error of the store. */
+static bool may_fail(const struct crash_life *life)
+{
+    return life->process.fail_at > 0;
+}
+
 /* A place at which the process may end. */
 static void point(struct crash_life *life)
 {
-    if (++life->journal->points == life->kill_at) {
+    if (++life->journal->points == life->process.kill_at) {
         (void)raise(SIGKILL);
     }
 }
@@ -156,37 +169,38 @@ static void note_durable(struct crash_life *life)
     journal->moment.acknowledged = out.durable_sequence;
 }
 
-static void note(struct crash_life *life, uint32_t id, struct known then, uint64_t sequence,
-                 bool fired)
+static struct event *note(struct journal *journal, uint32_t id, struct known then,
+                          uint64_t sequence)
 {
-    struct journal *journal = life->journal;
-    journal->now[id] = then;
-    journal->events[journal->moment.events] =
-        (struct event){.then = then, .sequence = sequence, .id = id, .fired = fired};
-    journal->moment.events++;
+    struct event *event = &journal->events[journal->moment.events++];
+    *event = (struct event){.then = then, .sequence = sequence, .id = id};
+    return event;
 }
 
-/* The process may end before, after and during each operation. */
-static void begin_doing(struct crash_life *life, enum doing doing, uint32_t id, uint64_t deadline)
+static void note_expiry(struct journal *journal, uint32_t id)
 {
-    life->journal->moment.doing = doing;
-    life->journal->moment.id = id;
-    life->journal->moment.deadline = deadline;
-    point(life);
+    const struct known idle = {.deadline = TL_NEVER};
+    journal->now[id] = idle;
+    note(journal, id, idle, NOT_YET)->fired = true;
 }
 
-static void end_doing(struct crash_life *life)
+/* Begin a run with what is known, all of which is durable. */
+static void begin_journal(struct journal *journal, uint32_t timers)
 {
-    life->journal->moment.doing = DOING_NOTHING;
-    note_durable(life);
-    point(life);
+    journal->moment.events = 0;
+    for (uint32_t id = 0; id < timers; id++) {
+        (void)note(journal, id, journal->now[id], 0);
+    }
 }
 
 /* --- calls ----------------------------------------------------------------------------------- */
 
-/* Make the call of a number: one of 64 has no payload, one the largest. */
-static struct tl_call make_call(uint64_t number, char name[24], unsigned char payload[])
+/* Make the call of a number: one of 64 has no payload, one the largest. It is there until the next
+ * is made. */
+static struct tl_call make_call(uint64_t number)
 {
+    static char name[24];
+    static unsigned char payload[TL_PAYLOAD_MAX];
     struct random random;
     uint64_t kind = number >> 8 & 63;
     size_t bytes = kind == 0   ? 0
@@ -197,29 +211,28 @@ static struct tl_call make_call(uint64_t number, char name[24], unsigned char pa
     for (size_t i = 0; i < bytes; i++) {
         payload[i] = (unsigned char)random_bits(&random);
     }
-    (void)snprintf(name, 24, "%016" PRIx64, number);
+    (void)snprintf(name, sizeof name, "%016" PRIx64, number);
     return (struct tl_call){name, payload, bytes};
 }
 
 /* Return the number of a timer's call, after comparing it with the one given. */
 static uint64_t read_call(struct crash_life *life, uint32_t id)
 {
-    char name[24];
     struct tl_call found;
     enum tl_status status =
         life->algo->call != NULL ? life->algo->call(life->self, id, &found) : TL_IDLE;
-    if (status == TL_ERR_STORE && life->may_fail) {
+    if (status == TL_ERR_STORE && may_fail(life)) {
         return life->journal->now[id].call;
     }
+    if (status != TL_OK && status != TL_IDLE) {
+        COMPLAIN(life, "the call of timer %" PRIu32 ": %s", id, tl_status_text(status));
+    }
     if (status != TL_OK) {
-        if (status != TL_IDLE) {
-            COMPLAIN(life, "the call of timer %" PRIu32 ": %s", id, tl_status_text(status));
-        }
         return 0;
     }
     uint64_t number = strtoull(found.service, NULL, 16);
-    struct tl_call given = make_call(number, name, life->payload);
-    if (strcmp(name, found.service) != 0 || given.bytes != found.bytes ||
+    struct tl_call given = make_call(number);
+    if (strcmp(given.service, found.service) != 0 || given.bytes != found.bytes ||
         memcmp(given.payload, found.payload, found.bytes) != 0) {
         COMPLAIN(life, "damaged: timer %" PRIu32 " has a call to '%.20s' with %zu bytes, not %zu",
                  id, found.service, found.bytes, given.bytes);
@@ -241,17 +254,15 @@ static bool may_be(const struct crash_life *life, uint32_t id, struct known foun
 {
     const struct journal *journal = life->journal;
     const struct crash_moment *moment = &journal->moment;
-    struct known at = journal->base[id];
-    bool good = same(at, found);
+    bool good = false;
     bool fired_since = false;
-    *latest = at;
     for (uint64_t i = 0; i < moment->events; i++) {
         const struct event *event = &journal->events[i];
         if (event->id != id) {
             continue;
         }
         if (event->sequence <= moment->acknowledged ||
-            (life->at_most && event->fired && !life->may_not_open)) {
+            (life->at_most && event->fired && !life->process.may_not_open)) {
             good = false; /* it replaced the earlier states */
             fired_since = false;
         }
@@ -260,69 +271,50 @@ static bool may_be(const struct crash_life *life, uint32_t id, struct known foun
             good = true;
             fired_since = false;
         }
-        *latest = event->then;
+        *latest = event->sequence != UNDER_WAY ? event->then : *latest;
     }
     *repeats = good && fired_since && found.deadline != TL_NEVER;
-    bool is_it = moment->id == id;
-    if (moment->doing == DOING_START && is_it && found.deadline == moment->deadline) {
-        good = true;
-    }
-    if (moment->doing == DOING_STOP && is_it && found.deadline == TL_NEVER) {
-        good = true;
-    }
-    bool due = latest->deadline != TL_NEVER && latest->deadline <= journal->moment.clock;
-    if (life->at_most && (moment->advancing || journal->had_failures) && due &&
-        found.deadline == TL_NEVER) {
-        good = true;
-    }
-    return good;
-}
-
-/* Add a line about a state of a timer. */
-static void add_line(struct crash_report *report, const char *what, struct known then,
-                     const char *how)
-{
-    size_t used = strlen(report->history);
-    char *text = report->history + used;
-    size_t room = sizeof report->history - used;
-    if (then.deadline == TL_NEVER) {
-        (void)snprintf(text, room, "%s: not pending%s\n", what, how);
-    } else {
-        (void)snprintf(text, room, "%s: pending for tick %" PRIu64 ", start number %" PRIu64 "%s\n",
-                       what, then.deadline, then.generation, how);
-    }
+    bool due = latest->deadline != TL_NEVER && latest->deadline <= moment->clock;
+    return good || (life->at_most && (moment->advancing || journal->had_failures) && due &&
+                    found.deadline == TL_NEVER);
 }
 
 /* Write the history of a timer: its state at the beginning of this run, and its last operations. */
 static void write_history(struct crash_life *life, uint32_t id)
 {
     enum { LAST = 12 };
-    static const char *const doings[] = {"", "a start", "a stop"};
     struct journal *journal = life->journal;
     const struct crash_moment *moment = &journal->moment;
+    FILE *out = memory_made(fmemopen(journal->report.history, sizeof journal->report.history, "w"));
     uint64_t first = moment->events;
-    for (unsigned n = 0; first > 0 && n < LAST; first--) {
+    for (unsigned n = 0; first > life->timers && n < LAST; first--) {
         n += journal->events[first - 1].id == id;
     }
-    add_line(&journal->report, "at the beginning", journal->base[id], "");
-    for (uint64_t i = first; i < moment->events; i++) {
+    for (uint64_t i = id; i < moment->events; i = i < first ? first : i + 1) {
         const struct event *event = &journal->events[i];
-        char what[64];
-        (void)snprintf(what, sizeof what, "operation %" PRIu64 "%s", i + 1,
-                       event->fired ? ", expiry" : "");
-        if (event->id == id) {
-            add_line(&journal->report, what, event->then,
-                     event->sequence == IN_DOUBT               ? " (it failed)"
-                     : event->sequence <= moment->acknowledged ? " (acknowledged)"
-                                                               : "");
+        bool is_first = i < life->timers;
+        if (event->id != id) {
+            continue;
         }
+        if (is_first) {
+            (void)fputs("at the beginning", out);
+        } else {
+            (void)fprintf(out, "operation %" PRIu64 "%s", i + 1 - life->timers,
+                          event->fired ? ", expiry" : "");
+        }
+        if (event->then.deadline == TL_NEVER) {
+            (void)fputs(": not pending", out);
+        } else {
+            (void)fprintf(out, ": pending for tick %" PRIu64 ", start number %" PRIu64,
+                          event->then.deadline, event->then.generation);
+        }
+        (void)fprintf(out, "%s\n",
+                      event->sequence == IN_DOUBT                            ? " (it failed)"
+                      : event->sequence == UNDER_WAY                         ? " (under way)"
+                      : !is_first && event->sequence <= moment->acknowledged ? " (acknowledged)"
+                                                                             : "");
     }
-    if (moment->doing != DOING_NOTHING && moment->id == id) {
-        add_line(
-            &journal->report, doings[moment->doing],
-            (struct known){.deadline = moment->doing == DOING_STOP ? TL_NEVER : moment->deadline},
-            " (under way)");
-    }
+    (void)fclose(out);
 }
 
 static void compare_recovered(struct crash_life *life, const struct known found[TIMERS])
@@ -330,7 +322,7 @@ static void compare_recovered(struct crash_life *life, const struct known found[
     struct journal *journal = life->journal;
     journal->report.recoveries++;
     for (uint32_t id = 0; id < life->timers; id++) {
-        struct known latest;
+        struct known latest = {.deadline = TL_NEVER};
         bool repeats;
         journal->report.timers++;
         if (may_be(life, id, found[id], &latest, &repeats)) {
@@ -372,7 +364,7 @@ static void adopt(void *ctx, uint32_t id, uint64_t deadline, uint64_t generation
 
 static void check_refusal(struct crash_life *life, const char *what, enum tl_status status)
 {
-    if (!life->may_fail || (status != TL_ERR_STORE && status != TL_ERR_DISK_FULL)) {
+    if (!may_fail(life) || (status != TL_ERR_STORE && status != TL_ERR_DISK_FULL)) {
         COMPLAIN(life, "%s answered %s", what, tl_status_name(status));
     }
 }
@@ -382,6 +374,7 @@ static void check_refusal(struct crash_life *life, const char *what, enum tl_sta
 static bool recover_folder(struct crash_life *life)
 {
     struct journal *journal = life->journal;
+    bool must_open = !life->process.may_not_open && !may_fail(life);
     /* `recover` makes room for the ids of its timers, `reserve` for the others. */
     struct tl_config config = {.capacity = draw(life, 2) == 0 ? life->timers : 1,
                                .now = journal->moment.clock,
@@ -389,11 +382,11 @@ static bool recover_folder(struct crash_life *life)
                                .allocator = tl_system_allocator()};
     struct known found[TIMERS];
     for (uint32_t id = 0; id < life->timers; id++) {
-        found[id].deadline = TL_NEVER;
+        found[id] = (struct known){.deadline = TL_NEVER};
     }
     enum tl_status status = life->algo->create(&config, &life->self);
     if (status != TL_OK) {
-        if (!life->may_not_open && !life->may_fail) {
+        if (must_open) {
             COMPLAIN(life, "create: %s", tl_status_text(status));
         }
         return false;
@@ -401,7 +394,7 @@ static bool recover_folder(struct crash_life *life)
     status = life->algo->recover(life->self, adopt, found);
     if (status != TL_OK) {
         struct tl_durability out = durability_of(life);
-        if (!life->may_not_open && !life->may_fail) {
+        if (must_open) {
             COMPLAIN(life, "recover: %s (%s)", tl_status_text(status),
                      out.failure != NULL ? out.failure : "it does not say why");
         }
@@ -425,76 +418,76 @@ static bool recover_folder(struct crash_life *life)
         life->algo->destroy(life->self);
         return false;
     }
-    memcpy(journal->base, found, sizeof found);
     memcpy(journal->now, found, sizeof found);
-    journal->moment = (struct crash_moment){.clock = journal->moment.clock,
-                                            .named = journal->moment.named,
-                                            .acknowledged = durability_of(life).sequence};
+    begin_journal(journal, life->timers);
+    journal->moment.advancing = false;
+    journal->moment.acknowledged = durability_of(life).sequence;
+    if (life->process.trace != NULL) {
+        journal->calls_before = crash_trace_calls(life->process.trace);
+    }
     return true;
 }
 
 /* --- operations ------------------------------------------------------------------------------ */
 
-/* A failed operation may be on the disk. */
-static void note_doubt(struct crash_life *life, uint32_t id, uint64_t deadline, uint64_t call)
+static void end_operation(struct crash_life *life)
 {
-    struct known before = life->journal->now[id];
-    uint64_t sequence = durability_of(life).sequence;
-    note(life, id, (struct known){deadline, sequence + 1, call}, IN_DOUBT, false);
-    note(life, id, before, IN_DOUBT, false);
+    note_durable(life);
+    point(life);
 }
 
-static void start_one(struct crash_life *life, uint32_t id, uint64_t deadline)
+/* Start a timer or, with TL_NEVER, stop it. The process may end before, in and after it. */
+static void set_timer(struct crash_life *life, uint32_t id, uint64_t deadline)
 {
-    char name[24];
-    uint64_t number = life->algo->start_call != NULL && draw(life, 2) == 0
-                          ? random_bits(&life->journal->random) | 1
+    const struct tl_algo *algo = life->algo;
+    struct journal *journal = life->journal;
+    struct known before = journal->now[id];
+    bool starts = deadline != TL_NEVER;
+    const char *what = starts ? "start" : "stop";
+    uint64_t number = starts && algo->start_call != NULL && draw(life, 2) == 0
+                          ? random_bits(&journal->random) | 1
                           : 0;
-    struct tl_call call = make_call(number, name, life->payload);
-    begin_doing(life, DOING_START, id, deadline);
-    enum tl_status status = number != 0 ? life->algo->start_call(life->self, id, deadline, &call)
-                                        : life->algo->start(life->self, id, deadline);
+    struct tl_call call = make_call(number);
+    uint64_t next = durability_of(life).sequence + 1;
+    struct event *event = note(journal, id, (struct known){deadline, next, number}, UNDER_WAY);
+    point(life);
+    enum tl_status status = !starts       ? algo->stop(life->self, id)
+                            : number != 0 ? algo->start_call(life->self, id, deadline, &call)
+                                          : algo->start(life->self, id, deadline);
     if (status == TL_OK) {
-        uint64_t sequence = durability_of(life).sequence;
-        if (sequence <= life->journal->moment.named) {
+        event->sequence = durability_of(life).sequence;
+        event->then.generation = event->sequence;
+        journal->now[id] = event->then;
+    } else if (status == TL_IDLE && before.deadline == TL_NEVER && !starts) {
+        journal->moment.events--;
+    } else {
+        check_refusal(life, what, status);
+        event->sequence = IN_DOUBT;
+        (void)note(journal, id, before, IN_DOUBT);
+    }
+    if (status == TL_OK && starts) {
+        if (event->sequence <= journal->moment.named) {
             COMPLAIN(life,
                      "named twice: timer %" PRIu32 " is started as number %" PRIu64
                      ", and numbers up to %" PRIu64 " had been given",
-                     id, sequence, life->journal->moment.named);
+                     id, event->sequence, journal->moment.named);
         }
-        life->journal->moment.named = sequence;
-        note(life, id, (struct known){deadline, sequence, number}, sequence, false);
-    } else {
-        check_refusal(life, "start", status);
-        note_doubt(life, id, deadline, number);
+        journal->moment.named = event->sequence;
     }
-    end_doing(life);
-}
-
-static void stop_one(struct crash_life *life, uint32_t id)
-{
-    bool pending = life->journal->now[id].deadline != TL_NEVER;
-    begin_doing(life, DOING_STOP, id, 0);
-    enum tl_status status = life->algo->stop(life->self, id);
-    if (status == TL_OK && pending) {
-        note(life, id, (struct known){.deadline = TL_NEVER}, durability_of(life).sequence, false);
-    } else if (status != TL_OK && (pending || status != TL_IDLE)) {
-        check_refusal(life, "stop", status);
-        note_doubt(life, id, TL_NEVER, 0);
-    }
-    end_doing(life);
+    end_operation(life);
 }
 
 static void fired(void *ctx, uint32_t id, uint64_t now)
 {
     struct crash_life *life = ctx;
+    struct journal *journal = life->journal;
     note_durable(life);
-    struct known it = life->journal->now[id];
+    struct known it = journal->now[id];
     if (it.deadline == TL_NEVER) {
         COMPLAIN(life, "timer %" PRIu32 " fired at %" PRIu64 " and was not pending", id, now);
         return;
     }
-    if (it.deadline > now + life->early_ticks) {
+    if (it.deadline > now + life->precision.early_ticks) {
         COMPLAIN(life, "early: timer %" PRIu32 " with deadline %" PRIu64 " fired at %" PRIu64, id,
                  it.deadline, now);
     }
@@ -505,27 +498,19 @@ static void fired(void *ctx, uint32_t id, uint64_t now)
                  call, it.call);
     }
     if (life->at_most) {
-        note(life, id, (struct known){.deadline = TL_NEVER}, NOT_YET, true);
+        note_expiry(journal, id);
     }
     point(life);
-    uint64_t events = life->journal->moment.events;
-    uint64_t what = life->drains ? 2 : draw(life, 3);
+    uint64_t what = life->process.drains ? 2 : draw(life, 3);
+    uint32_t other = what == 1 ? (uint32_t)draw(life, life->timers) : id;
     if (what == 0) {
-        start_one(life, id, now + 1 + draw(life, 30));
-    } else if (what == 1) {
-        uint32_t other = (uint32_t)draw(life, life->timers);
-        if (other != id) {
-            stop_one(life, other);
-        }
+        set_timer(life, id, now + 1 + draw(life, 30));
+    } else if (other != id) {
+        set_timer(life, other, TL_NEVER);
     }
     point(life);
-    bool again = false;
-    for (uint64_t i = events; i < life->journal->moment.events; i++) {
-        const struct event *event = &life->journal->events[i];
-        again |= event->id == id && event->sequence != IN_DOUBT;
-    }
-    if (!life->at_most && !again) {
-        note(life, id, (struct known){.deadline = TL_NEVER}, NOT_YET, true);
+    if (!life->at_most && same(journal->now[id], it)) { /* it was not started again */
+        note_expiry(journal, id);
     }
 }
 
@@ -537,10 +522,10 @@ static void advance_to(struct crash_life *life, uint64_t now)
     point(life);
     (void)life->algo->advance(life->self, now, TL_NO_BUDGET, fired, life);
     journal->moment.advancing = false;
-    end_doing(life);
-    for (uint32_t id = 0; id < life->timers && !life->may_fail; id++) {
+    end_operation(life);
+    for (uint32_t id = 0; id < life->timers && !may_fail(life); id++) {
         uint64_t deadline = journal->now[id].deadline;
-        if (deadline != TL_NEVER && deadline + life->late_ticks < now) {
+        if (deadline != TL_NEVER && deadline + life->precision.late_ticks < now) {
             COMPLAIN(life,
                      "late: timer %" PRIu32 " with deadline %" PRIu64 " has not fired by %" PRIu64,
                      id, deadline, now);
@@ -559,31 +544,31 @@ static void sync_now(struct crash_life *life)
         COMPLAIN(life, "sync said that all is durable up to %" PRIu64 ", and %" PRIu64 " was given",
                  sequence, durability_of(life).sequence);
     }
-    end_doing(life);
+    end_operation(life);
 }
 
 static void run_history(struct crash_life *life)
 {
     struct journal *journal = life->journal;
-    for (uint32_t i = 0; i < life->steps && !journal->report.fault; i++) {
+    for (uint32_t i = 0; i < life->process.steps && !journal->report.fault; i++) {
         uint32_t id = (uint32_t)draw(life, life->timers);
         uint64_t what = draw(life, 16);
         if (journal->moment.events + 4 * life->timers > EVENTS) {
             break;
         }
         if (what < 2) {
-            stop_one(life, id);
+            set_timer(life, id, TL_NEVER);
         } else if (what < 4) {
             advance_to(life, journal->moment.clock + draw(life, 5));
         } else if (what == 4) {
             sync_now(life);
         } else {
             bool far = what == 5 && (life->algo->capabilities & TL_CAP_UNLIMITED) != 0;
-            start_one(life, id,
+            set_timer(life, id,
                       journal->moment.clock + draw(life, DELAY(life->timers)) + (far ? FAR : 0));
         }
     }
-    if (life->drains) {
+    if (life->process.drains) {
         for (unsigned i = 0; i < 100; i++) {
             advance_to(life, journal->moment.clock + (i < 99 ? 1 : 2 * FAR));
         }
@@ -591,35 +576,34 @@ static void run_history(struct crash_life *life)
     }
 }
 
-/* --- the shim's ------------------------------------------------------------------------------- */
+/* --- a process ------------------------------------------------------------------------------- */
 
 static int before_call(const struct shim_call *call)
 {
     struct crash_life *life = current_life;
+    const struct failure *failure = &life->process.failure;
     bool writes = call->kind == SHIM_WRITE;
-    if (writes || call->kind == SHIM_SYNC || call->kind == SHIM_SYNC_FOLDER) {
-        life->calls++;
-    }
+    life->calls += writes || call->kind == SHIM_SYNC || call->kind == SHIM_SYNC_FOLDER;
     point(life);
-    if (life->fail_at == 0) {
+    if (!may_fail(life) || life->calls < life->process.fail_at ||
+        life->calls > life->process.fail_at + 1) {
         return 0;
     }
-    if (life->failure == SHORT_THEN_ERROR && life->calls == life->fail_at + 1) {
-        return EIO;
-    }
-    bool is_short = life->failure == SHIM_SHORT || life->failure == SHORT_THEN_ERROR;
-    if (life->calls != life->fail_at || (is_short && !writes)) {
-        return 0;
-    }
-    return is_short ? SHIM_SHORT : life->failure == ENOSPC && !writes ? EIO : life->failure;
+    return life->calls > life->process.fail_at ? failure->next
+           : writes                            ? failure->write
+                                               : failure->other;
 }
 
 static void after_call(const struct shim_call *call)
 {
-    if (current_life->trace != NULL) {
-        crash_trace_add(current_life->trace, call, &current_life->journal->moment);
+    struct crash_life *life = current_life;
+    if (life->process.trace != NULL) {
+        crash_trace_add(life->process.trace, call, &life->journal->moment);
     }
-    point(current_life);
+    if (life->process.kill_after > 0 && life->calls >= life->process.kill_after) {
+        (void)raise(SIGKILL);
+    }
+    point(life);
 }
 
 static bool run_in_child(void *ctx, void *result, struct error *error)
@@ -629,7 +613,7 @@ static bool run_in_child(void *ctx, void *result, struct error *error)
     (void)result;
     (void)error;
     current_life = life;
-    life->journal->points = 0;
+    life->precision = tl_algo_precision(life->algo, life->options, DELAY(TIMERS));
     if (shim != NULL) {
         shim->before = before_call;
         shim->after = after_call;
@@ -639,26 +623,27 @@ static bool run_in_child(void *ctx, void *result, struct error *error)
         run_history(life);
         life->algo->destroy(life->self);
     }
-    if (life->trace != NULL) {
-        crash_trace_end(life->trace, &life->journal->moment);
-    }
     return true;
 }
 
-/* One process; true: it went as was asked for. */
-static bool run_process(struct crash_life *life, struct error *error)
+/* False, with `error`, if there was no process. */
+static bool run_process(struct crash_life *life, struct crash_process process, struct error *error)
 {
-    struct child_request request = {
-        .run = run_in_child, .ctx = life, .result_bytes = 1, .timeout_seconds = RUN_SECONDS};
+    const struct child_request request = {
+        .run = run_in_child, .ctx = life, .timeout_seconds = RUN_SECONDS};
     struct child_outcome outcome;
-    char nothing;
-    if (!plug_in_run(life->algo, &request, &nothing, &outcome, error)) {
+    struct crash_report *report = &life->journal->report;
+    life->process = process;
+    life->calls = 0;
+    life->journal->points = 0;
+    if (!plug_in_run(life->algo, &request, NULL, &outcome, error)) {
         return false;
     }
-    bool killed = outcome.end == CHILD_CRASHED && outcome.signal == SIGKILL && life->kill_at > 0;
-    life->journal->report.kills += killed;
+    bool killed = outcome.end == CHILD_CRASHED && outcome.signal == SIGKILL &&
+                  (process.kill_at > 0 || process.kill_after > 0);
+    report->kills += killed;
     if (life->plan->progress != NULL) {
-        life->plan->progress(life->plan->progress_ctx, life->journal->report.recoveries);
+        life->plan->progress(life->plan->progress_ctx, report->recoveries);
     }
     if (outcome.end != CHILD_DONE && !killed) {
         COMPLAIN(life, "the process %s", outcome.reason);
@@ -678,30 +663,15 @@ static void empty_folder(const struct crash_life *life)
 static void forget(struct crash_life *life, uint64_t seed, uint32_t timers)
 {
     struct journal *journal = life->journal;
-    life->timers = timers;
     for (uint32_t id = 0; id < timers; id++) {
-        journal->base[id] = (struct known){.deadline = TL_NEVER};
-        journal->now[id] = journal->base[id];
+        journal->now[id] = (struct known){.deadline = TL_NEVER};
     }
+    life->timers = timers;
     journal->moment = (struct crash_moment){0};
+    begin_journal(journal, timers);
     random_seed(&journal->random, seed);
     journal->had_failures = false;
-    life->kill_at = 0;
-    life->fail_at = 0;
-    life->drains = false;
-    life->may_fail = false;
-    life->trace = NULL;
     empty_folder(life);
-}
-
-/* The last process of a trial: nothing happens to it, and all timers fire. */
-static bool drain(struct crash_life *life, struct error *error)
-{
-    life->kill_at = 0;
-    life->fail_at = 0;
-    life->may_fail = false;
-    life->drains = true;
-    return run_process(life, error);
 }
 
 /* Kill the process at that point, and once or several times again; then all timers fire; and at times
@@ -709,17 +679,19 @@ static bool drain(struct crash_life *life, struct error *error)
 static bool kill_at(struct crash_life *life, uint64_t seed, uint64_t at, uint32_t steps,
                     struct error *error)
 {
+    struct crash_process process = {.kill_at = at, .steps = steps};
     BEGIN_TRIAL(life, "the process was killed at point %" PRIu64 " of the history of seed %" PRIu64,
                 at, seed);
-    life->kill_at = at;
-    life->steps = steps;
-    bool done = run_process(life, error);
-    life->steps = SHORT_HISTORY / 8;
+    bool done = run_process(life, process, error);
+    process.steps = SHORT_HISTORY / 8;
     for (unsigned crashes = at % 4 == 3 ? 4 : 1; done && crashes > 0; crashes--) {
-        life->kill_at = 1 + (at + crashes) % 61;
-        done = run_process(life, error);
+        process.kill_at = 1 + (at + crashes) % 61;
+        done = run_process(life, process, error);
     }
-    return done && drain(life, error) && (at % 4 != 1 || run_process(life, error));
+    process.kill_at = 0;
+    process.drains = true;
+    return done && run_process(life, process, error) &&
+           (at % 4 != 1 || run_process(life, process, error));
 }
 
 /* The first points of one history, and others in long histories. */
@@ -746,81 +718,119 @@ static bool try_kills(struct crash_life *life, struct error *error)
     return done;
 }
 
+/* All but the report. */
 static void copy_journal(struct journal *to, const struct journal *from)
 {
-    memcpy(to, from, offsetof(struct journal, events));
+    memcpy(&to->moment, &from->moment,
+           offsetof(struct journal, events) - offsetof(struct journal, moment));
     memcpy(to->events, from->events, from->moment.events * sizeof *to->events);
 }
 
-/* Record the calls of one long history, and make images of it. */
-static bool try_power(struct crash_life *life, struct error *error)
+/* Lose the power after that call. The process that finds the folder is killed at some point, and
+ * the next one finds what that has left. */
+static bool lose_power(struct crash_life *life, const struct crash_trace *trace, uint64_t cut,
+                       bool keeps_half, struct random *random, struct error *error)
 {
-    const struct crash_plan *plan = life->plan;
-    const struct crash_report *report = &life->journal->report;
-    struct crash_trace *trace = crash_trace_new(TRACE_BYTES);
+    struct crash_process process = {.steps = 8, .may_not_open = life->never_syncs};
+    struct journal *journal = life->journal;
+    empty_folder(life);
+    journal->report.images++;
+    bool done = crash_image_make(trace, cut, keeps_half, random_bits(random), life->folder,
+                                 &journal->moment, error);
+    if (life->never_syncs) {
+        journal->moment.acknowledged = 0;
+        journal->moment.named = 0;
+    }
+    process.kill_at = 1 + random_bits(random) % 64;
+    done = done && run_process(life, process, error);
+    process.kill_at = 0;
+    return done && run_process(life, process, error);
+}
+
+/* Record the calls of a history to the disk, and lose the power after some of them. With
+ * `kill_after`, a process is killed after that call, and these are the calls of the next process. */
+static bool try_power(struct crash_life *life, uint64_t seed, uint64_t kill_after, uint32_t steps,
+                      uint32_t cuts, struct error *error)
+{
+    struct journal *journal = life->journal;
+    struct crash_trace *trace = crash_trace_new();
+    struct crash_process process = {.steps = steps, .kill_after = kill_after, .trace = trace};
     struct journal *lived = memory_bytes(sizeof *lived);
-    forget(life, plan->seed, FEW_TIMERS);
-    BEGIN_TRIAL(life, "the process ran to its end");
-    life->trace = trace;
-    life->steps = CRASH_STEPS / 2;
-    bool done = run_process(life, error);
-    life->trace = NULL;
-    life->steps = 8;
-    copy_journal(lived, life->journal);
     struct random random;
-    random_seed(&random, plan->seed);
-    for (uint32_t k = 0; done && k < 2 * plan->images && !report->fault; k++) {
-        struct crash_report so_far = *report;
-        copy_journal(life->journal, lived);
-        life->journal->report = so_far;
-        uint64_t cut = random_bits(&random) % crash_trace_calls(trace);
-        empty_folder(life);
-        done = crash_image_make(trace, cut, k % 2 == 1, random_bits(&random), life->folder,
-                                &life->journal->moment, error);
-        life->journal->report.images++;
-        if (life->may_not_open) {
-            life->journal->moment.acknowledged = 0;
-            life->journal->moment.named = 0;
-        }
-        BEGIN_TRIAL(life, "power lost after call %" PRIu64 " to the disk, %s", cut,
+    char before[80] = "";
+    random_seed(&random, seed);
+    forget(life, seed, FEW_TIMERS);
+    BEGIN_TRIAL(life, "the process ran to its end");
+    bool done = run_process(life, process, error);
+    if (kill_after > 0) {
+        (void)snprintf(before, sizeof before,
+                       "the process was killed after call %" PRIu64 " to the disk, then ",
+                       kill_after);
+        process.kill_after = 0;
+        process.steps = 8;
+        done = done && run_process(life, process, error);
+    }
+    copy_journal(lived, journal);
+    uint64_t first = kill_after > 0 ? journal->calls_before : 0;
+    uint64_t calls = crash_trace_calls(trace);
+    cuts = calls > first ? cuts : 0; /* it need not write by calls */
+    for (uint32_t k = 0; done && k < cuts && !journal->report.fault; k++) {
+        uint64_t cut = first + random_bits(&random) % (calls - first);
+        copy_journal(journal, lived);
+        BEGIN_TRIAL(life, "%spower lost after call %" PRIu64 " to the disk, %s", before, cut,
                     k % 2 == 1 ? "half of the unsynced bytes remain"
                                : "nothing that was not synced is left");
-        done = done && run_process(life, error);
+        done = lose_power(life, trace, cut, k % 2 == 1, &random, error);
     }
     crash_trace_free(trace);
     free(lived);
     return done;
 }
 
+/* One long history, and for each of its places, another one that is killed first. */
+static bool try_powers(struct crash_life *life, struct error *error)
+{
+    const struct crash_plan *plan = life->plan;
+    struct random random;
+    random_seed(&random, plan->seed);
+    bool done = try_power(life, plan->seed, 0, CRASH_STEPS / 2, 2 * plan->images, error);
+    for (uint32_t k = 0;
+         done && k < plan->images && !life->never_syncs && !life->journal->report.fault; k++) {
+        done = try_power(life, plan->seed + k, 1 + random_bits(&random) % (SHORT_HISTORY / 4),
+                         SHORT_HISTORY, 2, error);
+    }
+    return done;
+}
+
 /* The first calls in turn, which open the store, and any other in between. */
 static bool try_failures(struct crash_life *life, struct error *error)
 {
+    static const struct failure failures[] = {
+        {EIO, EIO, 0, "Input/output error"},
+        {ENOSPC, EIO, 0, "No space left on device"},
+        {SHIM_SHORT, 0, 0, "half of the bytes were written"},
+        {SHIM_SHORT, 0, EIO, "half of the bytes, then an error"},
+    };
     const struct crash_plan *plan = life->plan;
-    static const int failures[] = {EIO, ENOSPC, SHIM_SHORT, SHORT_THEN_ERROR};
-    const struct crash_report *report = &life->journal->report;
+    struct crash_report *report = &life->journal->report;
     struct random random;
     random_seed(&random, plan->seed);
-    for (uint32_t k = 0; k < 3 * plan->images && !report->fault; k++) {
+    bool done = true;
+    for (uint32_t k = 0; done && k < 3 * plan->images && !report->fault; k++) {
+        struct crash_process process = {
+            .steps = SHORT_HISTORY,
+            .fail_at = 1 + (k / 4 % 2 == 0 ? k / 8 : random_bits(&random) % (SHORT_HISTORY / 2)),
+            .failure = failures[k % 4]};
         forget(life, plan->seed, FEW_TIMERS);
-        life->may_fail = true;
         life->journal->had_failures = true;
-        life->fail_at = 1 + (k / 4 % 2 == 0 ? k / 8 : random_bits(&random) % (SHORT_HISTORY / 2));
-        life->failure = failures[k % 4];
-        BEGIN_TRIAL(life, "call %" PRIu64 " to the disk failed: %s", life->fail_at,
-                    life->failure > 0             ? strerror(life->failure)
-                    : life->failure == SHIM_SHORT ? "half of the bytes were written"
-                                                  : "half of the bytes, then an error");
-        life->calls = 0;
-        life->steps = SHORT_HISTORY;
-        if (!run_process(life, error)) {
-            return false;
-        }
-        life->journal->report.failures++;
-        if (!drain(life, error)) {
-            return false;
-        }
+        BEGIN_TRIAL(life, "call %" PRIu64 " to the disk failed: %s", process.fail_at,
+                    process.failure.text);
+        report->failures++;
+        done = run_process(life, process, error) &&
+               run_process(life, (struct crash_process){.steps = SHORT_HISTORY, .drains = true},
+                           error);
     }
-    return true;
+    return done;
 }
 
 static bool has_word(const struct tl_algo *algo, const void *options, const char *name,
@@ -832,39 +842,25 @@ static bool has_word(const struct tl_algo *algo, const void *options, const char
            strcmp(text, word) == 0;
 }
 
-/* The folder that the structure keeps its timers in. */
-static bool set_path(struct crash_life *life, struct error *error)
-{
-    return tl_option_read(tl_option_find(life->algo->options, "path"), life->options,
-                          life->folder) ||
-           error_set(error, "%s: the name of a temporary folder is too long", life->folder);
-}
-
 bool crash_check(const struct tl_algo *algo, const void *options, const struct crash_plan *plan,
                  struct crash_report *report, struct error *error)
 {
     struct journal *journal = child_memory_new(sizeof *journal);
     struct temporary temporary = {0};
     struct crash_life life = {
-        .algo = algo, .plan = plan, .journal = journal, .folder = temporary.file};
+        .algo = algo,
+        .plan = plan,
+        .journal = journal,
+        .folder = temporary.file,
+        .at_most = has_word(algo, options, "delivery", "at-most"),
+        .never_syncs = has_word(algo, options, "sync", "none"),
+    };
     memcpy(life.options, options, sizeof life.options);
-    static const uint64_t delays[] = {DELAY(TIMERS)};
-    struct tl_precision precision;
-    if (!plug_in_precision(algo, options, delays, 1, &precision, error)) {
-        child_memory_free(journal, sizeof *journal);
-        return false;
-    }
-    life.early_ticks = precision.early_ticks;
-    life.late_ticks = precision.late_ticks;
-    life.at_most = has_word(algo, options, "delivery", "at-most");
-    bool done =
-        temporary_make(&temporary, error) && set_path(&life, error) && try_kills(&life, error);
-    if (done && crash_is_shimmed() && !journal->report.fault) {
-        life.may_not_open = has_word(algo, options, "sync", "none");
-        done = try_power(&life, error);
-        life.may_not_open = false;
-        done = done && try_failures(&life, error);
-    }
+    bool done = temporary_make(&temporary, error) &&
+                (tl_option_read(tl_option_find(algo->options, "path"), life.options, life.folder) ||
+                 error_set(error, "%s: the name of a temporary folder is too long", life.folder));
+    done = done && try_kills(&life, error) &&
+           (!crash_is_shimmed() || (try_powers(&life, error) && try_failures(&life, error)));
     *report = journal->report;
     temporary_remove(&temporary);
     child_memory_free(journal, sizeof *journal);

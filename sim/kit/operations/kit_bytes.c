@@ -255,15 +255,6 @@ static uint64_t between(struct bytes *bytes, const struct tl_option *option)
     return (uint64_t)option->min + (more < range ? more : range);
 }
 
-/* A quarter of the sessions of a structure that takes records have some. */
-static void decide_records(uint8_t how, const struct kit_target *target, struct kit_session *start)
-{
-    start->records = (struct kit_records_layout){.lodging = KIT_LODGING_OWN};
-    if (target->embedded != NULL && how % 4 == 3) {
-        start->records = kit_layouts[how / 4 % KIT_LAYOUTS];
-    }
-}
-
 static void decide_session(struct bytes *bytes, const struct kit_target *target,
                            struct kit_session *start, struct mood *mood)
 {
@@ -288,11 +279,11 @@ static void decide_session(struct bytes *bytes, const struct kit_target *target,
         kit_boundaries(target->algo, start->options, UINT64_C(4) << mood->scale, mood->boundaries);
     start->capacity = capacities[byte(bytes) % 16];
     mood->traffic = byte(bytes) < 96;
-    for (size_t i = 0; mood->traffic && i < 4; i++) {
-        mood->usual[i] = timeouts[byte(bytes) % TIMEOUTS];
-    }
     if (mood->traffic) {
         static const uint32_t crowds[] = {24, 200, 1000, 3000};
+        for (size_t i = 0; i < 4; i++) {
+            mood->usual[i] = timeouts[byte(bytes) % TIMEOUTS];
+        }
         start->capacity = crowds[byte(bytes) % 4];
     }
     uint8_t epoch = byte(bytes);
@@ -304,7 +295,9 @@ static void decide_session(struct bytes *bytes, const struct kit_target *target,
                                : TL_DEADLINE_MAX / 2 - byte(bytes);
     uint8_t announced = byte(bytes);
     start->max_delay_ticks = announced < 128 ? 0 : UINT64_C(1) << (announced % 17);
-    decide_records(announced, target, start);
+    if (target->embedded != NULL && announced % 4 == 3) {
+        start->records = kit_layouts[announced / 4 % KIT_LAYOUTS];
+    }
 }
 
 void kit_interpret(const struct kit_target *target, const uint8_t *data, size_t size,

@@ -76,7 +76,6 @@ bool kit_play_create(struct kit_play *play, uint32_t instance)
         return true;
     }
     *player = (struct kit_player){.alive = false};
-    play->witness->timed = target->algo;
     subject_init(subject,
                  session->records.lodging != KIT_LODGING_OWN ? target->embedded
                  : session->counted                          ? target->counted
@@ -112,9 +111,8 @@ static void destroy(struct kit_player *player)
 /* Advance by `ticks`. The clock stays where deadlines can be ahead of it. */
 static void advance_by(struct kit_subject *subject, int64_t ticks, uint64_t budget)
 {
-    uint64_t now = due_add(subject->clock, ticks > 0 ? (uint64_t)ticks : 0);
-    uint64_t end = subject->clock > TL_DEADLINE_MAX ? subject->clock : TL_DEADLINE_MAX;
-    (void)subject_advance(subject, now < end ? now : end, budget);
+    uint64_t now = due_deadline(subject->clock, ticks > 0 ? (uint64_t)ticks : 0);
+    (void)subject_advance(subject, now > subject->clock ? now : subject->clock, budget);
 }
 
 static void advance_to_next(struct kit_subject *subject, uint64_t budget)

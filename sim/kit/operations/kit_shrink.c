@@ -67,10 +67,12 @@ static void bring_into_range(struct kit_trace *candidate)
         if (kit_op_timers(op) == 0 || capacity == 0) {
             continue;
         }
+        bool is_range = op->last != op->id;
         op->id %= capacity;
         op->other %= capacity;
         op->last = op->last < capacity ? op->last : capacity - 1;
-        op->last = op->last > op->id ? op->last - (op->last - op->id) % op->every : op->id;
+        op->last =
+            is_range && op->last > op->id ? op->last - (op->last - op->id) % op->every : op->id;
     }
 }
 
@@ -287,16 +289,7 @@ static void make_alike(struct shrinker *shrinker)
 static void use_few_timers(struct shrinker *shrinker)
 {
     for (uint64_t few = 1; few < shrinker->best.sessions[0].capacity; few *= 2) {
-        struct kit_trace *candidate = candidate_of(shrinker);
-        candidate->sessions[0].capacity = (uint32_t)few;
-        for (size_t i = 0; i < candidate->count; i++) {
-            struct kit_op *op = &candidate->ops[i];
-            size_t named = kit_op_timers(op);
-            bool range = named > 0 && op->last != op->id;
-            op->id = named > 0 ? op->id % (uint32_t)few : op->id;
-            op->last = range ? op->last : op->id;
-            op->other = named > 1 ? op->other % (uint32_t)few : op->other;
-        }
+        candidate_of(shrinker)->sessions[0].capacity = (uint32_t)few;
         if (accept(shrinker)) {
             return;
         }
@@ -480,11 +473,8 @@ bool kit_shrink(const struct kit_target *target, const struct kit_limits *limits
         set_end(shrinker);
         /* In one process, state of an earlier trial may have hidden the fault. */
         (ended ? drop_operations : make_shorter)(shrinker);
-        struct kit_verdict shortest = shrinker->verdict;
-        shortest.operations = verdict->operations;
-        shortest.seconds = verdict->seconds;
-        shortest.coverage = verdict->coverage;
-        *verdict = shortest;
+        verdict->fault = shrinker->verdict.fault;
+        memcpy(verdict->message, shrinker->verdict.message, sizeof verdict->message);
         copy_trace(trace, &shrinker->best, shrinker->best.count);
     }
     free(shrinker->candidate.ops);

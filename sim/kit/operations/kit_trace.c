@@ -263,76 +263,62 @@ void kit_trace_release(struct kit_trace *trace)
 
 /* --- reading --------------------------------------------------------------------------------- */
 
-#define WHY_BYTES 700u
-
 static bool read_create(const char *line, const struct tl_algo *algo, struct kit_session *session,
-                        char why[WHY_BYTES])
+                        struct error *why)
 {
     const struct kit_records_layout *records = &session->records;
     struct text text = {.at = line};
     session->grants = UINT64_MAX;
-    bool good = arguments(&text, session) && (words(&text, " options ") || *text.at == '\0');
-    if (!good) {
-        (void)snprintf(why, WHY_BYTES, "expected 'create capacity N now N max-delay N'");
-    } else if (records->lodging != KIT_LODGING_OWN && session->counted) {
-        (void)snprintf(why, WHY_BYTES, "the build with counters takes no records");
-        good = false;
-    } else if ((records->before_bytes | records->behind_bytes) % TL_EMBEDDED_ALIGN != 0 ||
-               records->before_bytes > KIT_RECORD_MAX || records->behind_bytes > KIT_RECORD_MAX) {
-        (void)snprintf(
-            why, WHY_BYTES,
-            "the bytes before and after a timer in a record are multiples of %u, up to %" PRIu32,
-            TL_EMBEDDED_ALIGN, KIT_RECORD_MAX);
-        good = false;
+    if (!arguments(&text, session) || (!words(&text, " options ") && *text.at != '\0')) {
+        return error_set(why, "expected 'create capacity N now N max-delay N'");
     }
-    return good && tl_options_parse(algo, text.at, session->options, why, WHY_BYTES) == TL_OK;
+    if (records->lodging != KIT_LODGING_OWN && session->counted) {
+        return error_set(why, "the build with counters takes no records");
+    }
+    if ((records->before_bytes | records->behind_bytes) % TL_EMBEDDED_ALIGN != 0 ||
+        records->before_bytes > KIT_RECORD_MAX || records->behind_bytes > KIT_RECORD_MAX) {
+        return error_set(why,
+                         "the bytes before and after a timer in a record are multiples of %u, up "
+                         "to %" PRIu32,
+                         TL_EMBEDDED_ALIGN, KIT_RECORD_MAX);
+    }
+    return tl_options_parse(algo, text.at, session->options, why->text, sizeof why->text) == TL_OK;
 }
 
 /* Adds the operation of a line that is not empty. */
 static bool take_line(struct kit_trace *trace, struct kit_place *place, const struct tl_algo *algo,
-                      const char *line, char why[WHY_BYTES])
+                      const char *line, struct error *why)
 {
-    struct kit_op op;
+    struct kit_op op = kit_op_of(KIT_OP_CREATE, (uint32_t)trace->session_count);
     const char *end = line;
     if (trace->session_count == 0 || strncmp(line, "create", 6) == 0) {
         if (trace->session_count == KIT_INSTANCES_MAX) {
-            (void)snprintf(why, WHY_BYTES, "at most %u structures exist at the same time",
-                           KIT_INSTANCES_MAX);
+            return error_set(why, "at most %u structures exist at the same time",
+                             KIT_INSTANCES_MAX);
+        }
+        if (!read_create(line, algo, &trace->sessions[op.id], why)) {
             return false;
         }
-        if (!read_create(line, algo, &trace->sessions[trace->session_count], why)) {
-            return false;
-        }
-        trace->session_count++;
-        if (trace->session_count == 1) {
+        if (trace->session_count++ == 0) {
             *place = kit_place_first(trace);
             return true;
         }
-        op = kit_op_of(KIT_OP_CREATE, (uint32_t)trace->session_count - 1);
     } else if (!kit_op_read(&end, NULL, &op) || *end != '\0' ||
                (op.kind == KIT_OP_ON && op.id >= trace->session_count)) {
-        (void)snprintf(why, WHY_BYTES, "'%s' is not an operation, or has a value out of range",
-                       line);
-        return false;
+        return error_set(why, "'%s' is not an operation, or has a value out of range", line);
     }
     kit_place_after(place, trace, &op);
     size_t timers = kit_op_timers(&op);
     uint32_t capacity = place->capacity[place->current];
     uint32_t most = timers > 1 && op.other > op.last ? op.other : op.last;
     if (timers > 0 && most >= capacity) {
-        (void)snprintf(why, WHY_BYTES, "timer %" PRIu32 " is beyond the capacity of %" PRIu32, most,
-                       capacity);
-        return false;
+        return error_set(why, "timer %" PRIu32 " is beyond the capacity of %" PRIu32, most,
+                         capacity);
     }
     if (trace->count == KIT_OPS_MAX) {
-        (void)snprintf(why, WHY_BYTES, "more than %u operations", KIT_OPS_MAX);
-        return false;
+        return error_set(why, "more than %u operations", KIT_OPS_MAX);
     }
-    /* Room doubles at each power of two. */
-    if ((trace->count & (trace->count - 1)) == 0) {
-        size_t room = trace->count > 0 ? 2 * trace->count : 1;
-        trace->ops = memory_resize(trace->ops, room, sizeof *trace->ops);
-    }
+    trace->ops = memory_resize(trace->ops, trace->count + 1, sizeof *trace->ops);
     trace->ops[trace->count++] = op;
     return true;
 }
@@ -351,9 +337,9 @@ bool kit_trace_read(struct kit_trace *trace, const struct tl_algo *algo, FILE *s
         for (size_t n = strlen(line); n > 0 && line[n - 1] == ' '; n--) {
             line[n - 1] = '\0';
         }
-        char why[WHY_BYTES];
-        right = line[0] == '\0' || take_line(trace, &place, algo, line, why) ||
-                error_set(error, "%s, line %u: %s", name, number, why);
+        struct error why;
+        right = line[0] == '\0' || take_line(trace, &place, algo, line, &why) ||
+                error_set(error, "%s, line %u: %s", name, number, why.text);
     }
     if (right && trace->session_count == 0) {
         right = error_set(error,
@@ -408,23 +394,15 @@ void kit_place_after(struct kit_place *place, const struct kit_trace *trace,
 
 int64_t kit_ticks_to(uint64_t clock, uint64_t deadline)
 {
-    if (deadline >= TL_DEADLINE_MAX) {
-        return INT64_MAX;
-    }
-    return deadline >= clock ? (int64_t)(deadline - clock) : -(int64_t)(clock - deadline);
+    return deadline >= TL_DEADLINE_MAX ? INT64_MAX : (int64_t)(deadline - clock);
 }
 
 uint64_t kit_deadline_at(uint64_t clock, int64_t ticks)
 {
-    if (ticks == INT64_MAX) {
-        return TL_DEADLINE_MAX;
-    }
-    if (ticks < 0) {
-        uint64_t back = (uint64_t)0 - (uint64_t)ticks;
-        uint64_t past = back < clock ? clock - back : 0;
-        return past < TL_DEADLINE_MAX ? past : TL_DEADLINE_MAX;
-    }
-    return due_deadline(clock, (uint64_t)ticks);
+    uint64_t ahead = ticks > 0 ? (uint64_t)ticks : 0;
+    uint64_t back = ticks < 0 ? (uint64_t)0 - (uint64_t)ticks : 0;
+    return ticks == INT64_MAX ? TL_DEADLINE_MAX
+                              : due_deadline(clock - (back < clock ? back : clock), ahead);
 }
 
 /* --- fewer of them ---------------------------------------------------------------------------- */
@@ -548,20 +526,14 @@ void kit_log_op(struct kit_log *log, uint32_t instance, struct kit_op op)
     if (instance == KIT_NO_INSTANCE) {
         return;
     }
-    if (op.kind == KIT_OP_ADVANCE) {
-        log->under_way[instance].kind = KIT_OP_CREATE;
-    }
     if (instance != log->current) {
         append(log, kit_op_of(KIT_OP_ON, instance));
         log->current = instance;
     }
     append(log, op);
-}
-
-void kit_log_advance(struct kit_log *log, uint32_t instance, struct kit_op op)
-{
-    if (instance != KIT_NO_INSTANCE) {
-        log->under_way[instance] = op;
+    if (kit_op_timers(&op) > 1 && log->count > 1) {
+        log->ops[log->count - 1] = log->ops[log->count - 2];
+        log->ops[log->count - 2] = op;
     }
 }
 
@@ -574,19 +546,9 @@ void kit_log_trace(const struct kit_log *log, struct kit_trace *trace)
     }
     trace->session_count = log->session_count;
     memcpy(trace->sessions, log->sessions, sizeof trace->sessions);
-    if (log->cut || log->session_count == 0) {
-        return;
-    }
-    trace->ops = memory_new(log->count + 2 * (size_t)KIT_INSTANCES_MAX, sizeof *trace->ops);
-    memcpy(trace->ops, log->ops, log->count * sizeof *trace->ops);
-    trace->count = log->count;
-    uint32_t current = log->current;
-    for (uint32_t i = 0; i < log->session_count; i++) {
-        if (log->under_way[i].kind == KIT_OP_ADVANCE) {
-            trace->ops[trace->count] = kit_op_of(KIT_OP_ON, i);
-            trace->count += i != current;
-            trace->ops[trace->count++] = log->under_way[i];
-            current = i;
-        }
+    if (!log->cut && log->session_count > 0) {
+        trace->ops = memory_new(log->count, sizeof *trace->ops);
+        memcpy(trace->ops, log->ops, log->count * sizeof *trace->ops);
+        trace->count = log->count;
     }
 }

@@ -198,7 +198,6 @@ struct kit_log {
     uint32_t alive;   /* structures that are not destroyed; for the caller to reduce */
     uint32_t current; /* the instance of the last operation */
     bool cut;         /* the log is incomplete */
-    struct kit_op under_way[KIT_INSTANCES_MAX]; /* an advance; of another kind: none */
     uint32_t count;
     struct kit_op ops[KIT_OPS_MAX]; /* last: not cleared between runs */
 };
@@ -207,14 +206,11 @@ struct kit_log {
  * KIT_NO_INSTANCE if there are too many. */
 uint32_t kit_log_create(struct kit_log *log, const struct kit_session *session);
 
-/* Log an operation that is about to be executed, or an advance that has ended. */
+/* Log an operation that is about to be executed. One of a callback (`when`) belongs to the advance
+ * that was logged last, and comes before it. */
 void kit_log_op(struct kit_log *log, uint32_t instance, struct kit_op op);
 
-/* Note the advance that begins. Operations until its end belong to its callbacks. */
-void kit_log_advance(struct kit_log *log, uint32_t instance, struct kit_op op);
-
-/* Make a trace of the log, with the advances that did not return; empty if the log is incomplete.
- * To be released. */
+/* Make a trace of the log; empty if that is incomplete. To be released. */
 void kit_log_trace(const struct kit_log *log, struct kit_trace *trace);
 
 #endif

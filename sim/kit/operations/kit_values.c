@@ -48,15 +48,13 @@ size_t kit_boundaries(const struct tl_algo *algo, const void *options, uint64_t 
     /* The structure's own numbers first: they must find room. */
     for (size_t i = 0; i < option_count; i++) {
         uint64_t own = tl_option_number(&algo->options[i], options);
-        if (own > largest || own > UINT32_MAX) {
+        if (own <= 1 || own > largest || own > UINT32_MAX) {
             continue;
         }
-        if (own > 1) {
-            add_base(&values, own);
-        }
+        add_base(&values, own);
         for (size_t j = i + 1; j < option_count; j++) {
             uint64_t other = tl_option_number(&algo->options[j], options);
-            if (other > 1 && other <= UINT32_MAX && own > 1) {
+            if (other > 1 && other <= UINT32_MAX) {
                 add_value(&values, own * other);
                 add_value(&values, 2 * own * other);
                 add_value(&values, own * other * other);
