@@ -69,7 +69,7 @@ struct failure {
     const char *text;
 };
 
-/* What happens to one process. */
+/* The life and the end of one process. */
 struct crash_process {
     uint32_t steps;            /* of its history */
     bool drains;               /* at the end, all timers fire */
@@ -184,7 +184,7 @@ static void note_expiry(struct journal *journal, uint32_t id)
     note(journal, id, idle, NOT_YET)->fired = true;
 }
 
-/* Begin a run with what is known, all of which is durable. */
+/* Begin a run with the known states, all of which are durable. */
 static void begin_journal(struct journal *journal, uint32_t timers)
 {
     journal->moment.events = 0;
@@ -727,7 +727,7 @@ static void copy_journal(struct journal *to, const struct journal *from)
 }
 
 /* Lose the power after that call. The process that finds the folder is killed at some point, and
- * the next one finds what that has left. */
+ * the next one finds the files of that. */
 static bool lose_power(struct crash_life *life, const struct crash_trace *trace, uint64_t cut,
                        bool keeps_half, struct random *random, struct error *error)
 {
