@@ -31,7 +31,7 @@ catches fires-first 0.1 'had fired, and is there'
 catches forgets-folder 0.05 'power lost after call'
 catches forgets-sync 0.05 'power lost after call'
 # The next process relies on what a killed one wrote.
-catches forgets-recovered 0.2 'was killed after call [0-9]* to the disk, then power lost after call'
+catches forgets-recovered 0.1 'was killed after call [0-9]* to the disk, then power lost after call'
 catches names-again 0.05 'named twice'
 catches forgets-calls 0.2 'power lost after call'
 catches loses-calls 0.05 'call'

@@ -860,7 +860,8 @@ bool crash_check(const struct tl_algo *algo, const void *options, const struct c
                 (tl_option_read(tl_option_find(algo->options, "path"), life.options, life.folder) ||
                  error_set(error, "%s: the name of a temporary folder is too long", life.folder));
     done = done && try_kills(&life, error) &&
-           (!crash_is_shimmed() || (try_powers(&life, error) && try_failures(&life, error)));
+           (journal->report.fault || !crash_is_shimmed() ||
+            (try_powers(&life, error) && try_failures(&life, error)));
     *report = journal->report;
     temporary_remove(&temporary);
     child_memory_free(journal, sizeof *journal);
