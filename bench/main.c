@@ -21,17 +21,13 @@
 
 const char *argp_program_version = "timerlab-bench " BUILD_VERSION;
 
-enum { SIZES_MAX = 32, SECONDS_MAX = 86400, OPTIONS_MAX = 64 };
+enum { SECONDS_MAX = 86400, OPTIONS_MAX = 64 };
 
 /* Of a row: as many as two sets of results need that are measured apart and have dozens of rows. */
 enum { REPETITIONS_LEAST = 9, REPETITIONS_MOST = 15, REPETITIONS_PLAIN = 5 };
 
 struct arguments {
     struct command_structures structures;
-    struct tl_range ranges[SIZES_MAX]; /* of -n */
-    size_t range_count;
-    uint32_t sizes[SIZES_MAX];
-    struct setting settings[AXES + 1]; /* ended by AXIS_NONE */
     struct suite_selection rows;
     const char *recording_file;
     struct stream_recording recording;
@@ -50,29 +46,33 @@ static const struct suite *const suites[] = {
 
 /* --- the command line ------------------------------------------------------------------------ */
 
+/* Add numbers of timers, each once. */
+static void add_sizes(struct suite_selection *rows, const struct tl_range *ranges, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        size_t at = 0;
+        while (at < rows->size_count && rows->sizes[at] != ranges[i].first) {
+            at++;
+        }
+        rows->sizes[at] = (uint32_t)ranges[i].first;
+        rows->size_count += at == rows->size_count;
+    }
+}
+
 static void take_sizes(void *arguments, const struct option_row *row, const char *text,
                        struct argp_state *state)
 {
     struct arguments *own = arguments;
-    own->range_count = option_ranges(row, text, own->ranges, state);
+    struct tl_range ranges[SUITE_SIZES_MAX];
+    add_sizes(&own->rows, ranges, option_ranges(row, text, ranges, state));
 }
 
-static void take_setting(void *arguments, const struct option_row *row, const char *text,
-                         struct argp_state *state)
-{
-    struct arguments *own = arguments;
-    char why[512];
-    size_t at = 0;
-    while (own->settings[at].axis != AXIS_NONE) {
-        at++;
+#define AT(member) OPTION_AT(struct arguments, member)
+#define SIZES_FORM                                                                                 \
+    {                                                                                              \
+        .from = SUITE_N_MIN, .to = SUITE_N_MAX, .list_max = SUITE_SIZES_MAX,                       \
+        .example = "1000,50k,1m"                                                                   \
     }
-    own->settings[at].axis = axis_find(row->option.name);
-    if (!axis_read(text, &own->settings[at], why, sizeof why)) {
-        argp_error(state, "%s", why);
-    }
-}
-
-#define AT(member)     OPTION_AT(struct arguments, member)
 #define SIZES_DEFAULT  "100k"
 #define SIZES_FILTERED "1k,10k,100k,1m,10m"
 
@@ -81,116 +81,77 @@ static struct option_row options[OPTIONS_MAX] = {
                           "Structures to measure (all); may be repeated. The floor, which fires "
                           "nothing, is always added"),
     OPTION_ROW_PLUGIN(struct arguments, OPTION_PLUGIN_TEXT),
-    {{"n", 'n', "LIST", 0,
-      "Numbers of timers (" SIZES_DEFAULT "; with a filter, and for the list of rows, " //
-      SIZES_FILTERED ")",
-      0},
-     .number =
-         {.from = SUITE_N_MIN, .to = SUITE_N_MAX, .list_max = SIZES_MAX, .example = "1000,50k,1m"},
-     .take = take_sizes},
-    {{"suite", 0, "NAME", 0,
-      "Only the frozen suite of that name: standard-1, which others have measured, too, at its own "
-      "numbers of timers",
-      0},
-     .kind = OPTION_TEXT,
-     AT(rows.standard)},
-    {{"recording", 0, "FILE.trace", 0,
-      "Trace that the stream `recorded` plays and --delays=recorded takes delays from", 0},
-     .kind = OPTION_TEXT,
-     AT(recording_file)},
-    {{"output", 'o', "DIR", 0,
-      "Write the results into this folder: bench.json for `timerlab compare`, bench.csv for "
-      "tables; "
-      "both for `timerlab report`",
-      0},
-     .kind = OPTION_TEXT,
-     AT(folder)},
-    {{"plain", 0, NULL, 0,
-      "Leave running and reporting to Google Benchmark; each repetition then begins with a new "
-      "structure. Implied by its flags other than the filter",
-      0},
-     .kind = OPTION_FLAG,
-     AT(rows.google)},
-    {{"seconds", 0, "SECONDS", 0,
-      "End sooner where the rounds would take longer than this in all; none has less than five "
-      "rounds (no limit)",
-      0},
-     OPTION_SECONDS(1, SECONDS_MAX),
-     AT(seconds)},
-    {{"counted", 0, NULL, 0, "Also measure the builds that count their operations: NAME-counted",
-      0},
-     .kind = OPTION_FLAG,
-     AT(counted)},
-    {{"plain-rows", 0, NULL, 0, "Only plain rows, without the other forms, even with a filter", 0},
-     .kind = OPTION_FLAG,
-     AT(plain_rows)},
-    {{"patience", 0, "SECONDS", 0, "Skip rows that need longer than this to prepare (10)", 0},
-     OPTION_SECONDS(0, SECONDS_MAX),
-     AT(rows.patience_s)},
-    {{"benchmark_min_time", 0, "SECONDS", 0,
-      "How long the timed parts of single operations last together, or less where preparations "
-      "take several times that; the steady states have a fixed number of operations. 0: as short "
-      "as possible, only to see that all works (0.02)",
-      0},
-     OPTION_SECONDS(0, SECONDS_MAX),
-     AT(rows.min_time_s)},
-    {{"benchmark_repetitions", 0, "N", 0,
-      "Measure each row exactly N times (9 to 15 times, until the order of the structures is "
-      "known; "
-      "with --plain 5 times)",
-      0},
-     OPTION_WHOLE(1, 1000000),
-     AT(repetitions)},
-    {{"list-suites", 0, NULL, 0, "Print the purpose of each suite and exit", 0},
-     .kind = OPTION_FLAG,
+    {OPTION("n", 'n', "LIST",
+            "Numbers of timers (" SIZES_DEFAULT "; with a filter, and for the list of rows, " //
+            SIZES_FILTERED ")"),
+     .number = SIZES_FORM, .take = take_sizes},
+    {OPTION("suite", 0, "NAME",
+            "Only the frozen suite of that name: standard-1, which others have measured, too, at "
+            "its own numbers of timers"),
+     OPTION_TEXT, AT(rows.standard)},
+    {OPTION("recording", 0, "FILE.trace",
+            "Trace that the stream `recorded` plays and --delays=recorded takes delays from"),
+     OPTION_TEXT, AT(recording_file)},
+    {OPTION("output", 'o', "DIR",
+            "Write the results into this folder: bench.json for `timerlab compare`, bench.csv for "
+            "tables; both for `timerlab report`"),
+     OPTION_TEXT, AT(folder)},
+    {OPTION("plain", 0, NULL,
+            "Leave running and reporting to Google Benchmark; each repetition then begins with a "
+            "new structure. Implied by its flags other than the filter"),
+     OPTION_FLAG, AT(rows.google)},
+    {OPTION("seconds", 0, "SECONDS",
+            "End sooner where the rounds would take longer than this in all; none has less than "
+            "five rounds (no limit)"),
+     OPTION_SECONDS(1, SECONDS_MAX), AT(seconds)},
+    {OPTION("counted", 0, NULL,
+            "Also measure the builds that count their operations: NAME-counted"),
+     OPTION_FLAG, AT(counted)},
+    {OPTION("plain-rows", 0, NULL, "Only plain rows, without the other forms, even with a filter"),
+     OPTION_FLAG, AT(plain_rows)},
+    {OPTION("patience", 0, "SECONDS", "Skip rows that need longer than this to prepare (10)"),
+     OPTION_SECONDS(0, SECONDS_MAX), AT(rows.patience_s)},
+    {OPTION("benchmark_min_time", 0, "SECONDS",
+            "How long the timed parts of single operations last together, or less where "
+            "preparations take several times that; the steady states have a fixed number of "
+            "operations. 0: as short as possible, only to see that all works (0.02)"),
+     OPTION_SECONDS(0, SECONDS_MAX), AT(rows.min_time_s)},
+    {OPTION("benchmark_repetitions", 0, "N",
+            "Measure each row exactly N times (9 to 15 times, until the order of the structures is "
+            "known; with --plain 5 times)"),
+     OPTION_WHOLE(1, 1000000), AT(repetitions)},
+    {OPTION("list-suites", 0, NULL, "Print the purpose of each suite and exit"), OPTION_FLAG,
      AT(list_suites)},
     OPTION_ROW_PROGRESS,
     {.option = {.doc = "Forms of rows; suites without a form skip it:", .group = 1}},
 };
 
-/* Appends a row for each axis. */
-static void add_axes(void)
-{
-    static char texts[AXES][512];
-    size_t count = 0;
-    while (options[count].option.name != NULL || options[count].option.doc != NULL) {
-        count++;
-    }
-    for (int axis = 1; axis < AXES; axis++) {
-        char takes[256];
-        (void)snprintf(texts[axis], sizeof texts[axis], "%s: %s", axis_what((enum suite_axis)axis),
-                       axis_takes((enum suite_axis)axis, takes, sizeof takes));
-        options[count++] = (struct option_row){
-            .option = {axis_word((enum suite_axis)axis), 0, "VALUE", 0, texts[axis], 1},
-            .take = take_setting};
-    }
-}
-
 /* Return the help before and after the options; the caller frees it. */
 static char *help_text(void)
 {
     const struct suite *suite;
-    char *text = memory_copy(
+    char *text;
+    size_t bytes;
+    FILE *stream = memory_stream(&text, &bytes);
+    (void)fputs(
         "Measures single operations of timer structures, and the steady states of servers. The "
         "name of a row is suite/structure/n:N, with /form:word after it where it is not the plain "
         "one. Without a filter the plain rows are measured; --benchmark_list_tests lists all.\v"
         "Google Benchmark's own flags work, too, written with =, among them "
         "--benchmark_filter=REGEX, --benchmark_list_tests and "
         "--benchmark_format=console|json|csv.\n"
-        "\nSuites (--list-suites explains them):");
+        "\nSuites (--list-suites explains them):",
+        stream);
     for (size_t i = 0; (suite = suite_at(suites, i)) != NULL; i++) {
         if (suite_is_of(suite, NULL)) {
-            char *longer = memory_format("%s %s", text, suite->text.name);
-            free(text);
-            text = longer;
+            (void)fprintf(stream, " %s", suite->text.name);
         }
     }
-    char *whole = memory_format("%s.\n\nExit status: 0 measured; 1 a structure failed or fired "
-                                "something wrong (its row says so); 2 the command line cannot be "
-                                "followed.",
-                                text);
-    free(text);
-    return whole;
+    (void)fputs(".\n\nExit status: 0 measured; 1 a structure failed or fired something wrong (its "
+                "row says so); 2 the command line cannot be followed.",
+                stream);
+    memory_stream_close(stream);
+    return text;
 }
 
 /* Whether there is a frozen suite of that name. */
@@ -202,32 +163,19 @@ static bool is_standard(const char *name)
     return suite != NULL;
 }
 
-/* Select the structure that fires nothing, which is always measured, too. */
-static void add_floor(struct command_structures *structures)
-{
-    const struct tl_algo *floor = catalog_floor(&structures->catalog);
-    struct error error;
-    size_t i = 0;
-    while (i < structures->contenders.count && structures->contenders.items[i].timed != floor) {
-        i++;
-    }
-    if (floor != NULL && i == structures->contenders.count) {
-        (void)catalog_select(&structures->catalog, floor->name, &structures->contenders, &error);
-    }
-}
-
 static void complete(void *arguments, struct argp_state *state)
 {
     struct arguments *own = arguments;
+    struct command_structures *structures = &own->structures;
     struct error error;
     if (own->rows.standard != NULL && !is_standard(own->rows.standard)) {
         argp_error(state, "no frozen suite is called '%s'; there is standard-1",
                    own->rows.standard);
     }
-    if (own->rows.standard != NULL && own->settings[0].axis != AXIS_NONE) {
+    if (own->rows.standard != NULL && own->rows.settings[0].axis != AXIS_NONE) {
         argp_error(state,
                    "%s is frozen, and --%s would change it; without --suite the streams take it",
-                   own->rows.standard, axis_word(own->settings[0].axis));
+                   own->rows.standard, axes[own->rows.settings[0].axis].word);
     }
     own->rows.google = own->rows.google || own->google.reports;
     if (own->list_suites) {
@@ -240,21 +188,28 @@ static void complete(void *arguments, struct argp_state *state)
         }
         stream_set_recording(&own->recording);
     }
-    if (own->structures.selections.count == 0) {
-        word_list_append(&own->structures.selections, "all");
+    if (structures->selections.count == 0) {
+        word_list_append(&structures->selections, "all");
     }
-    command_structures_find(&own->structures, catalog_select, ALL_OR_NAMES, state);
-    add_floor(&own->structures);
+    command_structures_find(structures, catalog_select, ALL_OR_NAMES, state);
+    /* The one that fires nothing is always measured, too; if it is there already, that is refused. */
+    const struct tl_algo *floor = catalog_floor(&structures->catalog);
+    if (floor != NULL) {
+        (void)catalog_select(&structures->catalog, floor->name, &structures->contenders, &error);
+    }
 }
 
 /* --- the suites as text ---------------------------------------------------------------------- */
+
+static const char *per(const struct suite *suite)
+{
+    return suite->text.per != NULL ? suite->text.per : "operation";
+}
 
 /* Each suite with its reason and its forms; the same table as everywhere. */
 static void print_suites(const char *standard)
 {
     const struct suite *suite;
-    const struct form *form;
-    const struct frozen *frozen;
     for (size_t i = 0; (suite = suite_at(suites, i)) != NULL; i++) {
         if (!suite_is_of(suite, standard)) {
             continue;
@@ -262,15 +217,16 @@ static void print_suites(const char *standard)
         (void)printf("%s\n"
                      "  measures  %s; ns per %s\n"
                      "  shows     %s\n",
-                     suite->text.name, suite->text.what, suite->text.per, suite->text.why);
-        for (frozen = suite->frozen; frozen != NULL && frozen->n != 0; frozen++) {
+                     suite->text.name, suite->text.what, per(suite), suite->text.why);
+        const struct frozen *frozen = suite->frozen;
+        for (; frozen != NULL && frozen->n != 0; frozen++) {
             (void)printf("  n:%-7" PRIu32 " warmed up for %" PRIu32 " ticks, checksum %016" PRIx64
                          "\n",
                          frozen->n, frozen->warm_ticks, frozen->checksum);
         }
-        for (size_t f = 0; (form = form_at(f)) != NULL; f++) {
+        for (const struct form *form = forms; form->word != NULL; form++) {
             if (suite_has_axis(suite, form->setting.axis)) {
-                (void)printf("  form      %s:%s%s: %s\n", axis_word(form->setting.axis), form->word,
+                (void)printf("  form      %s:%s%s: %s\n", axes[form->setting.axis].word, form->word,
                              suite_is_plain(suite, &form->setting) ? " (plain)" : "", form->what);
             }
         }
@@ -279,59 +235,51 @@ static void print_suites(const char *standard)
 
 /* --- context --------------------------------------------------------------------------------- */
 
-/* Whether a structure fires on the due tick, for delays around each power of two. */
+/* Whether a structure fires on the due tick, for the shortest and the longest delay. */
 static bool is_exact(const struct suite_subject *subject)
 {
-    enum { DELAYS = 48 };
-    uint64_t delays[DELAYS];
-    struct tl_precision precisions[DELAYS];
+    static const uint64_t delays[] = {1, WORKLOAD_SPAN_TICKS};
+    struct tl_precision shortest_longest[2];
     struct error error;
-    size_t count = 0;
-    for (uint64_t power = 2; power <= WORKLOAD_SPAN_TICKS; power *= 2) {
-        for (uint64_t k = 0; k < 3; k++) {
-            delays[count++] = power - 1 + k;
-        }
-    }
     bool exact =
-        plug_in_precision(subject->algo, subject->options, delays, count, precisions, &error);
-    for (size_t i = 0; exact && i < count; i++) {
-        exact = precisions[i].early_ticks == 0 && precisions[i].late_ticks == 0;
+        plug_in_precision(subject->algo, subject->options, delays, 2, shortest_longest, &error);
+    for (int i = 0; exact && i < 2; i++) {
+        exact = shortest_longest[i].early_ticks == 0 && shortest_longest[i].late_ticks == 0;
     }
     return exact;
 }
 
-static void add_note(json_t *context, const char *key, const char *text)
+static void add_subject(json_t *context, const struct suite_subject *subject)
 {
-    (void)json_object_set_new(context, key, json_string(text));
+    const struct tl_algo *algo = subject->algo;
+    if ((algo->capabilities & TL_CAP_FIRES_NOTHING) != 0) {
+        suite_note(context, subject->name, "floor");
+    }
+    bool unlimited = (algo->capabilities & TL_CAP_UNLIMITED) != 0;
+    char *promises = memory_format("%s, %s", is_exact(subject) ? "exact" : "not exact",
+                                   unlimited ? "any delay" : "a horizon");
+    suite_note(context, promises, "promises of %s", subject->name);
+    free(promises);
+    if (tl_option_count(algo) > 0) {
+        char text[320];
+        (void)tl_options_format(algo, subject->options, true, text, sizeof text);
+        suite_note(context, text, "options of %s", subject->name);
+    }
 }
 
 static void add_context(json_t *context, const struct suite_selection *rows)
 {
     char text[320];
-    (void)snprintf(text, sizeof text, "%" PRIu64, suite_clock_overhead_ns());
     if (rows->standard != NULL) {
-        add_note(context, "suite", rows->standard);
+        suite_note(context, rows->standard, "suite");
     }
-    add_note(context, "clock_overhead_ns", text);
-    add_note(context, "hardware_counters", hardware_counters_open());
+    (void)snprintf(text, sizeof text, "%" PRIu64, stretch_overhead_ns());
+    suite_note(context, text, "clock_overhead_ns");
+    suite_note(context, hardware_counters_open(), "hardware_counters");
     durable_describe_files(text, sizeof text);
-    add_note(context, "files", text);
+    suite_note(context, text, "files");
     for (size_t i = 0; i < rows->subject_count; i++) {
-        const struct suite_subject *subject = &rows->subjects[i];
-        if ((subject->algo->capabilities & TL_CAP_FIRES_NOTHING) != 0) {
-            add_note(context, "floor", subject->name);
-        }
-        char key[600];
-        (void)snprintf(key, sizeof key, "promises of %s", subject->name);
-        (void)snprintf(text, sizeof text, "%s, %s", is_exact(subject) ? "exact" : "not exact",
-                       (subject->algo->capabilities & TL_CAP_UNLIMITED) != 0 ? "any delay"
-                                                                             : "a horizon");
-        add_note(context, key, text);
-        if (tl_option_count(subject->algo) > 0) {
-            (void)snprintf(key, sizeof key, "options of %s", subject->name);
-            (void)tl_options_format(subject->algo, subject->options, true, text, sizeof text);
-            add_note(context, key, text);
-        }
+        add_subject(context, &rows->subjects[i]);
     }
 #ifndef __OPTIMIZE__
     standard_files_tell("timerlab-bench: built without optimisation: these times say nothing; "
@@ -347,49 +295,37 @@ static void make_subject(struct suite_subject *subject, const struct contender *
     *subject = (struct suite_subject){
         .algo = counted ? contender->counted : contender->timed,
         .in_records = counted ? NULL : contender->embedded,
+        .options = contender->options,
     };
-    memcpy(subject->options, contender->options, sizeof subject->options);
     (void)snprintf(subject->name, sizeof subject->name, "%.100s%s%s%s", contender->timed->name,
                    counted ? "-counted" : "", contender->option_text[0] != '\0' ? ":" : "",
                    contender->option_text);
 }
 
-static struct suite_subject *make_subjects(const struct arguments *arguments, size_t *count)
+/* Make the subjects of all rows, which the caller frees. */
+static void make_subjects(struct arguments *arguments)
 {
     const struct contender_list *contenders = &arguments->structures.contenders;
-    struct suite_subject *subjects = memory_new(2 * contenders->count + 1, sizeof *subjects);
-    *count = 0;
+    struct suite_selection *rows = &arguments->rows;
+    rows->subjects = memory_new(2 * contenders->count + 1, sizeof *rows->subjects);
     for (size_t i = 0; i < contenders->count; i++) {
         const struct contender *contender = &contenders->items[i];
-        make_subject(&subjects[(*count)++], contender, false);
+        make_subject(&rows->subjects[rows->subject_count++], contender, false);
         if (arguments->counted && contender->counted != contender->timed) {
-            make_subject(&subjects[(*count)++], contender, true);
+            make_subject(&rows->subjects[rows->subject_count++], contender, true);
         }
     }
-    return subjects;
 }
 
-/* The numbers of timers as they were given, each once, or as is usual. */
-static size_t read_sizes(struct arguments *arguments, bool everything)
+/* The numbers of timers as they were given, or as is usual. */
+static void choose_sizes(struct suite_selection *rows, bool everything)
 {
-    static const struct tl_number_form form = {
-        .from = SUITE_N_MIN, .to = SUITE_N_MAX, .list_max = SIZES_MAX};
-    const struct tl_range *ranges = arguments->ranges;
-    uint32_t *sizes = arguments->sizes;
-    size_t count = 0;
-    if (arguments->range_count == 0 && arguments->rows.standard == NULL) {
-        arguments->range_count =
-            tl_ranges_read(&form, everything ? SIZES_FILTERED : SIZES_DEFAULT, arguments->ranges);
+    static const struct tl_number_form form = SIZES_FORM;
+    struct tl_range ranges[SUITE_SIZES_MAX];
+    if (rows->size_count == 0 && rows->standard == NULL) {
+        const char *usual = everything ? SIZES_FILTERED : SIZES_DEFAULT;
+        add_sizes(rows, ranges, tl_ranges_read(&form, usual, ranges));
     }
-    for (size_t i = 0; i < arguments->range_count; i++) {
-        size_t at = 0;
-        while (at < count && sizes[at] != ranges[i].first) {
-            at++;
-        }
-        sizes[at] = (uint32_t)ranges[i].first;
-        count += at == count;
-    }
-    return count;
 }
 
 /* The context, where Google Benchmark reports. */
@@ -405,27 +341,26 @@ static void tell_google(const json_t *context)
     }
 }
 
-static const char *per(const char *name)
+static const char *per_of(const char *name)
 {
     const struct suite *suite = NULL;
-    for (size_t i = 0; (suite = suite_at(suites, i)) != NULL; i++) {
-        if (strcmp(suite->text.name, name) == 0) {
-            return suite->text.per;
-        }
+    size_t i = 0;
+    while ((suite = suite_at(suites, i)) != NULL && strcmp(suite->text.name, name) != 0) {
+        i++;
     }
-    return "operation";
+    return suite != NULL ? per(suite) : "operation";
 }
 
-static bool report_results(const struct arguments *arguments, struct outfolder *folder,
-                           const json_t *context)
+static bool report_results(const struct arguments *arguments, const struct suite_rows *rows,
+                           struct outfolder *folder, const json_t *context)
 {
     static const char *const files[] = {"bench.json", "bench.csv", NULL};
     struct results results = {.kind = &bench_kind};
     struct error error;
-    suite_results(&results);
+    suite_results(rows, &results);
     bench_rows_complete(&results, context);
     if (!arguments->rows.google) {
-        bench_output_table(&results, json_string_value(json_object_get(context, "floor")), per,
+        bench_output_table(&results, json_string_value(json_object_get(context, "floor")), per_of,
                            stdout);
     }
     bool written = arguments->folder == NULL ||
@@ -438,59 +373,58 @@ static bool report_results(const struct arguments *arguments, struct outfolder *
     return written;
 }
 
-static void run_rows(const struct arguments *arguments, const json_t *context)
+static void run_rows(const struct arguments *arguments, struct suite_rows *rows,
+                     const json_t *context)
 {
+    bool google = arguments->rows.google;
     uint64_t given = arguments->repetitions;
-    uint64_t least = arguments->rows.google ? REPETITIONS_PLAIN : REPETITIONS_LEAST;
-    suite_watch(given > 0 ? given : least);
-    if (arguments->rows.google) {
+    uint64_t least = given > 0 ? given : google ? REPETITIONS_PLAIN : REPETITIONS_LEAST;
+    progress_begin(&rows->progress, "measuring", "runs", least * rows->count);
+    if (google) {
         tell_google(context);
         bench_run();
     } else {
-        suite_measure(given > 0 ? given : least, given > 0 ? given : REPETITIONS_MOST,
-                      arguments->seconds);
+        suite_measure(rows, least, given > 0 ? given : REPETITIONS_MOST, arguments->seconds);
     }
 }
 
 static int measure(struct arguments *arguments, json_t *context)
 {
-    struct suite_selection *rows = &arguments->rows;
+    struct suite_selection *selection = &arguments->rows;
+    struct suite_rows rows = {.selection = selection};
     bool everything = bench_has_filter() || arguments->google.list;
     struct outfolder folder = {0};
     struct error error;
-    rows->suites = suites;
-    rows->sizes = arguments->sizes;
-    rows->size_count = read_sizes(arguments, everything);
-    rows->settings = arguments->settings;
-    rows->variants = everything && !arguments->plain_rows;
-    rows->named = everything || rows->standard != NULL;
-    rows->context = context;
-    rows->list = arguments->google.list;
-    if (rows->patience_s < 0) {
-        rows->patience_s = rows->standard != NULL ? 600 : 10;
+    choose_sizes(selection, everything);
+    selection->variants = everything && !arguments->plain_rows;
+    selection->named = everything || selection->standard != NULL;
+    selection->context = context;
+    selection->list = arguments->google.list;
+    if (selection->patience_s < 0) {
+        selection->patience_s = selection->standard != NULL ? 600 : 10;
     }
     if (arguments->folder != NULL && !outfolder_open(&folder, arguments->folder, &error)) {
         return command_fail(&error);
     }
-    add_context(context, rows);
-    size_t selected = suite_register(rows);
+    add_context(context, selection);
+    suite_register(&rows);
     bool written = true;
-    if (selected > 0 && !rows->list) {
-        run_rows(arguments, context);
-        written = report_results(arguments, &folder, context);
+    if (rows.count > 0 && !selection->list) {
+        run_rows(arguments, &rows, context);
+        written = report_results(arguments, &rows, &folder, context);
     }
-    uint64_t failures = suite_end();
+    suite_end(&rows);
     outfolder_close(&folder);
-    if (selected == 0) {
+    if (rows.count == 0) {
         standard_files_tell("timerlab-bench: no row is selected; --benchmark_list_tests lists "
                             "all\n");
         return EXIT_USAGE;
     }
-    if (failures > 0) {
+    if (rows.failures > 0) {
         standard_files_tell("timerlab-bench: %" PRIu64 " runs failed; their rows say why\n",
-                            failures);
+                            rows.failures);
     }
-    return failures == 0 && written ? EXIT_OK : EXIT_FAULT;
+    return rows.failures == 0 && written ? EXIT_OK : EXIT_FAULT;
 }
 
 static int run_benchmarks(void *ctx, int argc, char **argv)
@@ -505,29 +439,28 @@ static int run_benchmarks(void *ctx, int argc, char **argv)
                           EXIT_USAGE)) {
         return EXIT_USAGE;
     }
-    struct suite_subject *subjects = make_subjects(arguments, &arguments->rows.subject_count);
-    arguments->rows.subjects = subjects;
+    make_subjects(arguments);
     json_t *context = context_json(argc, argv);
     int status = measure(arguments, context);
     json_decref(context);
-    free(subjects);
+    free(arguments->rows.subjects);
     recording_free(&arguments->recording);
     return status;
 }
 
 int main(int argc, char **argv)
 {
-    static struct arguments arguments = {.rows = {.min_time_s = 0.02, .patience_s = -1}};
+    static struct arguments arguments = {
+        .rows = {.suites = suites, .min_time_s = 0.02, .patience_s = -1}};
     static struct bench_program program = {.name = "timerlab-bench",
-                                           .options = options,
-                                           .complete = complete,
+                                           .line = {.options = options, .complete = complete},
                                            .run = run_benchmarks,
                                            .arguments = &arguments,
                                            .structures = &arguments.structures,
                                            .google = &arguments.google};
-    add_axes();
+    axes_add_options(options, offsetof(struct arguments, rows.settings));
     char *text = help_text();
-    program.text = text;
+    program.line.text = text;
     int status = bench_program_run(&program, argc, argv);
     free(text);
     return status;

@@ -1,49 +1,34 @@
 /* The table of axes, and that of their forms. */
 #include "axes.h"
 
+#include "memory.h"
 #include "number.h"
 #include "stream.h"
 #include "workload.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { RECORD_BYTES_MAX = 4096, COLD_MIB_MAX = 1024, TICKS_MAX = 1000000000, COMMIT_MAX = 100000 };
 
-static const struct {
-    const char *word;
-    const char *what;
-    enum axis_kind kind;
-} axes[AXES] = {
-#define AXIS_ROW(code, word, kind, what) [code] = {word, what, kind},
+const struct axis axes[AXES] = {
+#define AXIS_ROW(code, word, from, to, of, what) [code] = {word, what, from, to, of},
     SUITE_AXIS_MAP(AXIS_ROW)
 #undef AXIS_ROW
 };
 
-/* The numbers that an axis takes, and of which they are multiples. */
-static const struct {
-    uint64_t from;
-    uint64_t to;
-    uint64_t of;
-} bounds[AXES] = {
-    [AXIS_JUMP] = {1, TICKS_MAX, 1},          [AXIS_LONGEST] = {1, 3600000, 1},
-    [AXIS_DURATIONS] = {0, 1000000, 1},       [AXIS_CANCELLED] = {0, 100, 1},
-    [AXIS_FIELD] = {8, RECORD_BYTES_MAX, 8},  [AXIS_EVERY] = {1, TICKS_MAX, 1},
-    [AXIS_STEP] = {1, STREAM_STEP_MAX, 1},    [AXIS_WARM] = {0, STREAM_WARM_MAX_TICKS, 1},
-    [AXIS_RECORD] = {0, RECORD_BYTES_MAX, 8}, [AXIS_COLD] = {0, COLD_MIB_MAX, 1},
-    [AXIS_COMMIT] = {1, COMMIT_MAX, 1},
-};
-
-static const struct form forms[] = {
+const struct form forms[] = {
     {{AXIS_JUMP, 1000000}, "1000000", "a quarter of an hour in milliseconds"},
     {{AXIS_JUMP, 10000000}, "10000000", "three hours"},
     {{AXIS_JUMP, 100000000}, "100000000", "a day"},
     {{AXIS_JUMP, 1000000000}, "1000000000", "twelve days"},
-#define ARRIVAL_FORM(code, word, what) {{AXIS_ARRIVAL, code}, word, what},
-    WORKLOAD_ARRIVAL_MAP(ARRIVAL_FORM)
-#undef ARRIVAL_FORM
-        {{AXIS_LONGEST, WORKLOAD_SPAN_TICKS}, "60000", "a minute in milliseconds"},
+    {{AXIS_ARRIVAL, ARRIVAL_RANDOM}, "random", "in random order"},
+    {{AXIS_ARRIVAL, ARRIVAL_SORTED}, "sorted", "the earliest deadline first"},
+    {{AXIS_ARRIVAL, ARRIVAL_REVERSE}, "reverse", "the latest deadline first"},
+    {{AXIS_ARRIVAL, ARRIVAL_SAME}, "same", "all with one deadline, at half the span"},
+    {{AXIS_LONGEST, WORKLOAD_SPAN_TICKS}, "60000", "a minute in milliseconds"},
     {{AXIS_LONGEST, 1000}, "1000", "a second"},
     {{AXIS_LONGEST, 3600000}, "3600000", "an hour"},
     {{AXIS_DURATIONS, 0}, "any", "one for each timer"},
@@ -60,13 +45,29 @@ static const struct form forms[] = {
     {{AXIS_CLOCK, CLOCK_THREAD}, "thread", "the thread's processor time, by which all is measured"},
     {{AXIS_CLOCK, CLOCK_WALL}, "wall", "the monotonic clock"},
     {{AXIS_CLOCK, CLOCK_CYCLES}, "cycles", "the processor's own counter"},
-#define DELAYS_FORM(code, word, what) {{AXIS_DELAYS, code}, word, what},
-    STREAM_DELAYS_MAP(DELAYS_FORM)
-#undef DELAYS_FORM
-#define ORDER_FORM(code, word, what) {{AXIS_ORDER, code}, word, what},
-        STREAM_ORDER_MAP(ORDER_FORM)
-#undef ORDER_FORM
-            {{AXIS_EARLIER, 0}, "0", "as the delays have it"},
+    {{AXIS_DELAYS, DELAYS_IDLE}, "idle", "uniform from 30 to 60 s"},
+    {{AXIS_DELAYS, DELAYS_MINUTE}, "minute", "uniform up to 60 s"},
+    {{AXIS_DELAYS, DELAYS_EXP30}, "exp30", "exponential, 30 s in the mean"},
+    {{AXIS_DELAYS, DELAYS_BIMODAL}, "bimodal", "40 ms or 2 h, half each"},
+    {{AXIS_DELAYS, DELAYS_HOUR}, "hour", "uniform from 1 s to 1 h"},
+    {{AXIS_DELAYS, DELAYS_CONST}, "const", "30 s, all the same"},
+    {{AXIS_DELAYS, DELAYS_SAW}, "saw", "60 s, with each restart 3 s less, down to 3 s, and again"},
+    {{AXIS_DELAYS, DELAYS_RECORDED}, "recorded", "those of the recording: --recording FILE.trace"},
+    {{AXIS_DELAYS, DELAYS_EXP6}, "exp6", "exponential, 6 s in the mean, as the next four"},
+    {{AXIS_DELAYS, DELAYS_UNIFORM6}, "uniform6", "uniform from 0 to twice the mean"},
+    {{AXIS_DELAYS, DELAYS_BIASED6}, "biased6", "uniform from 0.9 to 1.1 of the mean"},
+    {{AXIS_DELAYS, DELAYS_BIMODAL6},
+     "bimodal6",
+     "nine in ten up to 0.95 of the mean, one in ten 9.5 more"},
+    {{AXIS_DELAYS, DELAYS_TRIANGULAR6}, "triangular6", "triangular from 0 to 1.5 of the mean"},
+    {{AXIS_DELAYS, DELAYS_TTL}, "ttl", "1, 5, 10 or 30 s, 1, 5 or 15 min, or 1 h, equally often"},
+    {{AXIS_DELAYS, DELAYS_KEEPALIVE}, "keepalive", "2 h, all the same"},
+    {{AXIS_ORDER, STREAM_RANDOM}, "random", "any"},
+    {{AXIS_ORDER, STREAM_FORWARD}, "forward", "the next id"},
+    {{AXIS_ORDER, STREAM_BACKWARD}, "backward", "the id before"},
+    {{AXIS_ORDER, STREAM_HOT}, "hot", "any, nine times in ten of the same tenth"},
+    {{AXIS_ORDER, STREAM_ZIPF}, "zipf", "any, the k-th most frequent with a share of 1/k"},
+    {{AXIS_EARLIER, 0}, "0", "as the delays have it"},
     {{AXIS_EARLIER, STREAM_SHARE / 10}, "0.1", "one in ten, to any tick before"},
     {{AXIS_EARLIER, STREAM_SHARE / 2}, "0.5", "every other"},
     {{AXIS_CALLBACK, CALLBACK_COUNT}, "count", "it counts"},
@@ -95,57 +96,22 @@ static const struct form forms[] = {
     {{AXIS_COMMIT, 1}, "1", "each waits for itself"},
     {{AXIS_COMMIT, 100}, "100", "the operations of a few milliseconds"},
     {{AXIS_COMMIT, 5000}, "5000", "as much as can wait"},
+    {{AXIS_NONE, 0}, NULL, NULL},
 };
-enum { FORMS = sizeof forms / sizeof forms[0] };
 
-const struct form *form_at(size_t index)
+static bool is_share(const struct axis *axis)
 {
-    return index < FORMS ? &forms[index] : NULL;
-}
-
-struct shape axes_plain(void)
-{
-    struct shape shape = {0};
-    for (size_t i = FORMS; i > 0; i--) {
-        shape.at[forms[i - 1].setting.axis] = forms[i - 1].setting.value;
-    }
-    return shape;
-}
-
-const char *axis_word(enum suite_axis axis)
-{
-    return axes[axis].word;
-}
-
-const char *axis_what(enum suite_axis axis)
-{
-    return axes[axis].what;
-}
-
-enum suite_axis axis_find(const char *word)
-{
-    for (int axis = 1; axis < AXES; axis++) {
-        if (strcmp(axes[axis].word, word) == 0) {
-            return (enum suite_axis)axis;
-        }
-    }
-    return AXIS_NONE;
-}
-
-/* Whether a form stands for a value by a word that no number would give. */
-static bool is_word(const struct form *form)
-{
-    return form->word[0] < '0' || form->word[0] > '9';
+    return axis->to > 0 && axis->of == 0;
 }
 
 const char *axis_value(const struct setting *setting, char *text, size_t text_bytes)
 {
-    for (size_t i = 0; i < FORMS; i++) {
-        if (forms[i].setting.axis == setting->axis && forms[i].setting.value == setting->value) {
-            return forms[i].word;
+    for (const struct form *form = forms; form->word != NULL; form++) {
+        if (form->setting.axis == setting->axis && form->setting.value == setting->value) {
+            return form->word;
         }
     }
-    if (axes[setting->axis].kind == AXIS_SHARE) {
+    if (is_share(&axes[setting->axis])) {
         (void)snprintf(text, text_bytes, "%g", (double)setting->value / STREAM_SHARE);
     } else {
         (void)snprintf(text, text_bytes, "%" PRIu64, setting->value);
@@ -153,68 +119,84 @@ const char *axis_value(const struct setting *setting, char *text, size_t text_by
     return text;
 }
 
-const char *axis_takes(enum suite_axis axis, char *text, size_t text_bytes)
+/* Return the values that an axis accepts: "a whole number from 1 to 1000", "random | forward". The
+ * caller frees it. */
+static char *accepted_values(const struct axis *axis)
 {
-    size_t used = 0;
-    text[0] = '\0';
-    if (axes[axis].kind == AXIS_SHARE) {
-        (void)snprintf(text, text_bytes, "a share from 0 to 1");
-        return text;
+    const char *between = "";
+    char *text;
+    size_t bytes;
+    FILE *stream = memory_stream(&text, &bytes);
+    if (is_share(axis)) {
+        (void)fputs("a share from 0 to 1", stream);
+    } else if (axis->to > 0) {
+        (void)fprintf(stream, "a whole number from %" PRIu64 " to %" PRIu64, axis->from, axis->to);
+        if (axis->of > 1) {
+            (void)fprintf(stream, ", a multiple of %" PRIu64, axis->of);
+        }
+        between = " | ";
     }
-    if (axes[axis].kind == AXIS_WHOLE) {
-        int length = snprintf(text, text_bytes, "a whole number from %" PRIu64 " to %" PRIu64,
-                              bounds[axis].from, bounds[axis].to);
-        used = length > 0 ? (size_t)length : 0;
-        if (bounds[axis].of > 1 && used < text_bytes) {
-            length = snprintf(text + used, text_bytes - used, ", a multiple of %" PRIu64,
-                              bounds[axis].of);
-            used += length > 0 ? (size_t)length : 0;
+    for (const struct form *form = forms; form->word != NULL; form++) {
+        /* Of an axis with numbers, only words that no number would give. */
+        bool is_number = form->word[0] >= '0' && form->word[0] <= '9';
+        if (axes + form->setting.axis == axis && (axis->to == 0 || !is_number)) {
+            (void)fprintf(stream, "%s%s", between, form->word);
+            between = " | ";
         }
     }
-    for (size_t i = 0; i < FORMS && used < text_bytes; i++) {
-        if (forms[i].setting.axis == axis && (axes[axis].kind == AXIS_WORD || is_word(&forms[i]))) {
-            int length = snprintf(text + used, text_bytes - used, "%s%s", used > 0 ? " | " : "",
-                                  forms[i].word);
-            used += length > 0 ? (size_t)length : 0;
-        }
-    }
+    memory_stream_close(stream);
     return text;
 }
 
-static bool read_number(const char *text, struct setting *setting)
+/* Read a value into setting->value. False if its axis does not accept it. */
+static bool read_value(const char *text, struct setting *setting)
 {
-    union tl_number number;
-    if (axes[setting->axis].kind == AXIS_SHARE) {
-        const struct tl_number_form form = {.kind = TL_NUMBER_SHARE};
-        if (!tl_number_read(&form, text, &number)) {
-            return false;
-        }
-        setting->value = (uint64_t)(number.real * STREAM_SHARE + 0.5);
-        return true;
-    }
-    const struct tl_number_form form = {.from = bounds[setting->axis].from,
-                                        .to = bounds[setting->axis].to};
-    if (axes[setting->axis].kind != AXIS_WHOLE || !tl_number_read(&form, text, &number) ||
-        number.whole % bounds[setting->axis].of != 0) {
-        return false;
-    }
-    setting->value = number.whole;
-    return true;
-}
-
-bool axis_read(const char *text, struct setting *setting, char *why, size_t why_bytes)
-{
-    for (size_t i = 0; i < FORMS; i++) {
-        if (forms[i].setting.axis == setting->axis && strcmp(forms[i].word, text) == 0) {
-            setting->value = forms[i].setting.value;
+    const struct axis *axis = &axes[setting->axis];
+    for (const struct form *form = forms; form->word != NULL; form++) {
+        if (form->setting.axis == setting->axis && strcmp(form->word, text) == 0) {
+            setting->value = form->setting.value;
             return true;
         }
     }
-    if (read_number(text, setting)) {
-        return true;
+    bool share = is_share(axis);
+    const struct tl_number_form form = {
+        .kind = share ? TL_NUMBER_SHARE : TL_NUMBER_WHOLE, .from = axis->from, .to = axis->to};
+    union tl_number number;
+    if (axis->to == 0 || !tl_number_read(&form, text, &number)) {
+        return false;
     }
-    char takes[256];
-    (void)snprintf(why, why_bytes, "--%s takes %s, not '%s'", axes[setting->axis].word,
-                   axis_takes(setting->axis, takes, sizeof takes), text);
-    return false;
+    setting->value = share ? (uint64_t)(number.real * STREAM_SHARE + 0.5) : number.whole;
+    return share || number.whole % axis->of == 0;
+}
+
+static void take_setting(void *arguments, const struct option_row *row, const char *text,
+                         struct argp_state *state)
+{
+    struct setting *setting = (void *)((char *)arguments + row->at);
+    while (setting->axis != AXIS_NONE) {
+        setting++;
+    }
+    do {
+        setting->axis++;
+    } while (axes[setting->axis].word != row->option.name);
+    if (!read_value(text, setting)) {
+        argp_error(state, "--%s takes %s, not '%s'", row->option.name,
+                   accepted_values(&axes[setting->axis]), text);
+    }
+}
+
+void axes_add_options(struct option_row *options, size_t settings_at)
+{
+    while (options->option.name != NULL || options->option.doc != NULL) {
+        options++;
+    }
+    for (const struct axis *axis = axes + 1; axis < axes + AXES; axis++) {
+        char *values = accepted_values(axis);
+        *options++ = (struct option_row){
+            .option = {axis->word, 0, "VALUE", 0, memory_format("%s: %s", axis->what, values), 1},
+            .at = settings_at,
+            .take = take_setting,
+        };
+        free(values);
+    }
 }

@@ -14,30 +14,26 @@ static bool begins(const char *text, const char *with)
 
 static bool is_for_google(const struct option_row *options, const char *argument)
 {
-    if (!begins(argument, "--benchmark_")) {
-        return false;
-    }
-    size_t length = strcspn(argument + 2, "=");
-    for (const struct option_row *row = options; row->option.doc != NULL; row++) {
+    bool found = begins(argument, "--benchmark_");
+    size_t length = strcspn(argument, "=");
+    for (const struct option_row *row = options; found && row->option.doc != NULL; row++) {
         const char *name = row->option.name;
-        if (name != NULL && strlen(name) == length && strncmp(name, argument + 2, length) == 0) {
-            return false;
-        }
+        found = name == NULL || strlen(name) + 2 != length || !begins(argument + 2, name);
     }
-    return true;
+    return found;
 }
 
-/* Move Google Benchmark's flags out of the arguments; return how many arguments are left. */
-static int take_google(const struct bench_program *program, int argc, char **argv)
+/* Move Google Benchmark's flags out of the arguments. */
+static void take_google(struct bench_program *program)
 {
     static const char list_flag[] = "--benchmark_list_tests";
     struct google_arguments *google = program->google;
+    char **argv = program->argv;
     int kept = 1;
-    *google =
-        (struct google_arguments){.texts = memory_new((size_t)argc + 1, sizeof *google->texts)};
+    google->texts = memory_new((size_t)program->argc + 1, sizeof *google->texts);
     google->texts[google->count++] = argv[0];
-    for (int i = 1; i < argc; i++) {
-        if (!is_for_google(program->options, argv[i])) {
+    for (int i = 1; i < program->argc; i++) {
+        if (!is_for_google(program->line.options, argv[i])) {
             argv[kept++] = argv[i];
             continue;
         }
@@ -49,36 +45,27 @@ static int take_google(const struct bench_program *program, int argc, char **arg
         }
     }
     argv[kept] = NULL;
-    return kept;
+    program->argc = kept;
 }
-
-struct worker {
-    struct bench_program *program;
-    int argc;
-    char **argv;
-};
 
 static int run_worker(void *ctx)
 {
-    const struct worker *worker = ctx;
-    struct bench_program *program = worker->program;
-    const struct command_line line = {.options = program->options,
-                                      .form = "[--benchmark_...=VALUE]...",
-                                      .text = program->text,
-                                      .complete = program->complete};
+    struct bench_program *program = ctx;
     (void)on_exit(standard_files_check, program->name);
     argp_err_exit_status = EXIT_USAGE;
-    worker->argv[0] = program->name;
-    int count = take_google(program, worker->argc, worker->argv);
-    int status = command_structures_run(&line, count, worker->argv, program->arguments,
-                                        program->structures, program->run);
+    program->line.form = "[--benchmark_...=VALUE]...";
+    program->argv[0] = program->name;
+    take_google(program);
+    int status = command_structures_run(&program->line, program->argc, program->argv,
+                                        program->arguments, program->structures, program->run);
     free((void *)program->google->texts);
     return status;
 }
 
 int bench_program_run(struct bench_program *program, int argc, char **argv)
 {
-    struct worker worker = {program, argc, argv};
+    program->argc = argc;
+    program->argv = argv;
     standard_files_fill();
-    return supervisor_run(run_worker, NULL, &worker);
+    return supervisor_run(run_worker, NULL, program);
 }

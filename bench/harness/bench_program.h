@@ -22,13 +22,13 @@ struct google_arguments {
 /* Outlives `main`. */
 struct bench_program {
     char name[32];
-    const struct option_row *options;
-    const char *text;
-    void (*complete)(void *arguments, struct argp_state *state);
+    struct command_line line;
     int (*run)(void *arguments, int argc, char **argv);
     void *arguments;
     struct command_structures *structures; /* a part of the arguments, as the next */
     struct google_arguments *google;       /* filled before the options are read */
+    int argc;
+    char **argv;
 };
 
 /* Run the program in a worker. Return the exit status. */

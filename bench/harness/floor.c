@@ -1,11 +1,16 @@
 /* The floors: an array of records, and the expiries in their order. */
 #include "floor.h"
 
-enum { FLOORS = 3 };
+/* The least that must be kept of a timer is its deadline, with which each record begins. The larger
+ * ones stand for a deadline of 64 bits next to something, and for a timer inside its connection's
+ * cache line. */
+struct floor_record {
+    uint64_t deadline;
+};
 
 struct floor_timers {
     struct tl_allocator allocator;
-    const struct workload_expiry *expiries;
+    const struct workload_start *expiries;
     size_t expiry_count;
     size_t at; /* the next to fire */
     uint64_t base;
@@ -14,22 +19,7 @@ struct floor_timers {
     uint64_t pending;
     uint32_t capacity;
     size_t record_bytes;
-    void *records;
-};
-
-/* The least that must be kept of a timer is its deadline. The larger records stand for a deadline
- * of 64 bits next to something, and for a timer inside its connection's cache line. */
-struct record_8 {
-    uint64_t deadline;
-};
-struct record_16 {
-    uint64_t deadline;
-    uint64_t state;
-};
-struct record_64 {
-    uint64_t deadline;
-    uint64_t state;
-    uint64_t rest[6];
+    struct floor_record *records;
 };
 
 #define RECORD_ALIGN 64
@@ -42,13 +32,13 @@ static enum tl_status floor_reserve(void *self, uint32_t capacity)
     }
     size_t old_bytes = timers->capacity * timers->record_bytes;
     size_t new_bytes = capacity * timers->record_bytes;
-    unsigned char *records = timers->allocator.resize(timers->allocator.ctx, timers->records,
-                                                      old_bytes, new_bytes, RECORD_ALIGN);
+    struct floor_record *records = timers->allocator.resize(timers->allocator.ctx, timers->records,
+                                                            old_bytes, new_bytes, RECORD_ALIGN);
     if (records == NULL) {
         return TL_ERR_NOMEM;
     }
-    for (size_t i = old_bytes; i < new_bytes; i++) {
-        records[i] = 0;
+    for (size_t i = old_bytes / sizeof *records; i < new_bytes / sizeof *records; i++) {
+        records[i].deadline = 0;
     }
     timers->records = records;
     timers->capacity = capacity;
@@ -88,7 +78,7 @@ static uint64_t floor_count(const void *self)
 static uint64_t next_due(const struct floor_timers *timers)
 {
     return timers->at < timers->expiry_count
-               ? (timers->base + timers->expiries[timers->at].tick) * timers->scale
+               ? (timers->base + timers->expiries[timers->at].delay_ticks) * timers->scale
                : TL_NEVER;
 }
 
@@ -96,12 +86,12 @@ static uint64_t next_due(const struct floor_timers *timers)
 #define FLOOR(bytes)                                                                               \
     static enum tl_status create_##bytes(const struct tl_config *config, void **self)              \
     {                                                                                              \
-        return create_floor(config, sizeof(struct record_##bytes), self);                          \
+        return create_floor(config, bytes, self);                                                  \
     }                                                                                              \
     static enum tl_status start_##bytes(void *self, uint32_t id, uint64_t deadline)                \
     {                                                                                              \
         struct floor_timers *timers = self;                                                        \
-        struct record_##bytes *record = (struct record_##bytes *)timers->records + id;             \
+        struct floor_record *record = timers->records + (size_t)id * ((bytes) / sizeof *record);   \
         timers->pending += record->deadline == 0;                                                  \
         record->deadline = deadline;                                                               \
         return TL_OK;                                                                              \
@@ -109,7 +99,7 @@ static uint64_t next_due(const struct floor_timers *timers)
     static enum tl_status stop_##bytes(void *self, uint32_t id)                                    \
     {                                                                                              \
         struct floor_timers *timers = self;                                                        \
-        struct record_##bytes *record = (struct record_##bytes *)timers->records + id;             \
+        struct floor_record *record = timers->records + (size_t)id * ((bytes) / sizeof *record);   \
         uint64_t pending = record->deadline != 0;                                                  \
         timers->pending -= pending;                                                                \
         record->deadline = 0;                                                                      \
@@ -123,7 +113,8 @@ static uint64_t next_due(const struct floor_timers *timers)
         (void)budget;                                                                              \
         while (timers->due <= now) {                                                               \
             uint32_t id = timers->expiries[timers->at++].id;                                       \
-            struct record_##bytes *record = (struct record_##bytes *)timers->records + id;         \
+            struct floor_record *record =                                                          \
+                timers->records + (size_t)id * ((bytes) / sizeof *record);                         \
             timers->pending -= record->deadline != 0;                                              \
             record->deadline = 0;                                                                  \
             timers->due = next_due(timers);                                                        \
@@ -150,12 +141,7 @@ FLOOR(64)
         .count = floor_count,                                                                      \
     }
 
-static const struct tl_algo floors[FLOORS] = {FLOOR_ALGO(8), FLOOR_ALGO(16), FLOOR_ALGO(64)};
-
-const struct tl_algo *floor_at(size_t index)
-{
-    return index < FLOORS ? &floors[index] : NULL;
-}
+const struct tl_algo floors[FLOORS] = {FLOOR_ALGO(8), FLOOR_ALGO(16), FLOOR_ALGO(64)};
 
 bool floor_is(const struct tl_algo *algo)
 {
@@ -167,7 +153,7 @@ bool floor_is(const struct tl_algo *algo)
     return false;
 }
 
-void floor_schedule(void *self, const struct workload_expiry *expiries, size_t count, uint64_t base,
+void floor_schedule(void *self, const struct workload_start *expiries, size_t count, uint64_t base,
                     uint64_t scale)
 {
     struct floor_timers *timers = self;

@@ -13,15 +13,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The floors: descriptors called record-8, record-16, record-64. NULL after the last. */
-const struct tl_algo *floor_at(size_t index);
+/* The floors: descriptors called record-8, record-16, record-64. */
+enum { FLOORS = 3 };
+extern const struct tl_algo floors[FLOORS];
 
 /* Whether a descriptor is one of them. */
 bool floor_is(const struct tl_algo *algo);
 
 /* Give `self`, made by a floor, the expiries from now on, ordered by tick. They fire at the ticks
- * (base + expiry.tick) * scale. The list must outlive its use. */
-void floor_schedule(void *self, const struct workload_expiry *expiries, size_t count, uint64_t base,
+ * (base + delay_ticks) * scale. The list must outlive its use. */
+void floor_schedule(void *self, const struct workload_start *expiries, size_t count, uint64_t base,
                     uint64_t scale);
 
 #endif

@@ -8,7 +8,6 @@
 #include "memory.h"
 #include "random.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
@@ -17,8 +16,6 @@
 
 enum {
     QUANTILES = 1 << STREAM_TABLE_BITS,
-    SAW_TEETH = 20,
-    SAW_TICKS = 3000,
     CONNECTION_TIMERS = 3,
     AHEAD = 64, /* ticks for which stops are known beforehand: a power of two */
     HOT_SHARE = 10,
@@ -45,112 +42,12 @@ static const struct extra_timer {
     [STREAM_SEGMENTS] = {{40, 30, 39}, {300, 1, 60}},
 };
 
+static uint32_t timers_of(const struct stream_key *key)
+{
+    return key->timers != STREAM_TIMER ? CONNECTION_TIMERS : 1;
+}
+
 /* --- delays ---------------------------------------------------------------------------------- */
-
-static const double ttls_s[] = {1, 5, 10, 30, 60, 300, 900, 3600};
-enum { TTLS = sizeof ttls_s / sizeof ttls_s[0] };
-
-/* The q-quantile, in ticks of a millisecond, or, with a mean of 6 s, as a multiple of the mean. */
-static double quantile(uint32_t delays, double q)
-{
-    switch (delays) {
-    case DELAYS_MINUTE:
-        return 1 + 60000 * q;
-    case DELAYS_EXP30:
-        return -random_log(1 - q) * 30000;
-    case DELAYS_BIMODAL:
-        return q < 0.5 ? 40 : 7200000;
-    case DELAYS_HOUR:
-        return 1000 + 3599000 * q;
-    case DELAYS_CONST:
-        return 30000;
-    case DELAYS_SAW:
-        return SAW_TICKS * (1 + floor(q * SAW_TEETH));
-    case DELAYS_EXP6:
-        return -random_log(1 - q);
-    case DELAYS_UNIFORM6:
-        return 2 * q;
-    case DELAYS_BIASED6:
-        return 0.9 + 0.2 * q;
-    case DELAYS_BIMODAL6:
-        return q < 0.9 ? 0.95238 * q / 0.9 : 0.95238 * (q - 0.9) / 0.1 + 9.5238;
-    case DELAYS_TRIANGULAR6:
-        return 1.5 * sqrt(q);
-    case DELAYS_TTL:
-        return 1000 * ttls_s[(int)(q * TTLS)];
-    case DELAYS_KEEPALIVE:
-        return 7200000;
-    default:
-        return 30000 + 30001 * q;
-    }
-}
-
-static const struct stream_recording *the_recording;
-
-void stream_set_recording(const struct stream_recording *recording)
-{
-    the_recording = recording;
-}
-
-const struct stream_recording *stream_recording(void)
-{
-    return the_recording;
-}
-
-static int compare_ticks(const void *a, const void *b)
-{
-    uint32_t x = *(const uint32_t *)a;
-    uint32_t y = *(const uint32_t *)b;
-    return (x > y) - (x < y);
-}
-
-/* The quantiles of the recording's delays. */
-static void sample_recording(struct stream *stream)
-{
-    const struct stream_recording *recording = the_recording;
-    uint32_t *delays = memory_new(recording->operation_count + 1, sizeof *delays);
-    size_t count = 0;
-    for (size_t i = 0; i < recording->operation_count; i++) {
-        if (recording->operations[i].delay_ticks > 0) {
-            delays[count++] = recording->operations[i].delay_ticks;
-        }
-    }
-    qsort(delays, count, sizeof *delays, compare_ticks);
-    for (size_t i = 0; i < QUANTILES; i++) {
-        stream->delays[i] = delays[(2 * i + 1) * count / (2 * QUANTILES)];
-    }
-    stream->max_delay_ticks = delays[count - 1];
-    free(delays);
-}
-
-static void make_delays(struct stream *stream)
-{
-    uint32_t delays = stream->key.delays;
-    if (delays == DELAYS_RECORDED) {
-        sample_recording(stream);
-        return;
-    }
-    double scale = 1;
-    if (delays >= DELAYS_EXP6 && delays <= DELAYS_TRIANGULAR6) {
-        double sum = 0;
-        for (int i = 0; i < QUANTILES; i++) {
-            sum += quantile(delays, (i + 0.5) / QUANTILES);
-        }
-        scale = 6000 / (sum / QUANTILES);
-    }
-    scale /= stream->key.tick_ms;
-    for (int i = 0; i < QUANTILES; i++) {
-        double ticks = quantile(delays, (i + 0.5) / QUANTILES) * scale;
-        stream->delays[i] = ticks > 1 ? (uint32_t)ticks : 1;
-    }
-    stream->max_delay_ticks = stream->delays[QUANTILES - 1];
-    for (int i = 0; stream->key.timers != STREAM_TIMER && i < CONNECTION_TIMERS - 1; i++) {
-        uint32_t delay_ticks = extra_timers[stream->key.timers][i].delay_ticks;
-        if (stream->max_delay_ticks < delay_ticks) {
-            stream->max_delay_ticks = delay_ticks;
-        }
-    }
-}
 
 static uint32_t draw_delay(const struct stream *stream, uint64_t *state)
 {
@@ -247,7 +144,7 @@ static void note_expiry(struct stream_source *source, uint32_t id, uint32_t tick
         return;
     }
     MEMORY_REACH(part->expiries, source->expiry_room, part->expiry_count);
-    part->expiries[part->expiry_count++] = (struct workload_expiry){.tick = tick, .id = id};
+    part->expiries[part->expiry_count++] = (struct workload_start){.id = id, .delay_ticks = tick};
 }
 
 /* Follows a timer up to now. */
@@ -309,8 +206,8 @@ static uint32_t draw_restart(struct stream_source *source, uint32_t id)
     }
     if (source->teeth != NULL) {
         unsigned tooth = source->teeth[id];
-        source->teeth[id] = (unsigned char)((tooth + 1) % SAW_TEETH);
-        return SAW_TICKS * (SAW_TEETH - tooth) / stream->key.tick_ms;
+        source->teeth[id] = (unsigned char)((tooth + 1) % STREAM_SAW_TEETH);
+        return STREAM_SAW_TICKS * (STREAM_SAW_TEETH - tooth) / stream->key.tick_ms;
     }
     return draw_delay(stream, &source->state);
 }
@@ -347,7 +244,7 @@ static void hear(struct stream_source *source)
     uint32_t connection = draw_connection(source);
     source->heard++;
     uint32_t timers = source->stream->key.timers;
-    uint32_t id = timers != STREAM_TIMER ? connection * CONNECTION_TIMERS : connection;
+    uint32_t id = connection * timers_of(&source->stream->key);
     settle(source, id);
     add_restart(source, id, draw_restart(source, id));
     if (timers == STREAM_TIMER) {
@@ -372,7 +269,7 @@ static void hear(struct stream_source *source)
 /* All copies of the recording go on by a tick; they lie evenly over its period. */
 static void play_recording(struct stream_source *source)
 {
-    const struct stream_recording *recording = the_recording;
+    const struct stream_recording *recording = stream_recording();
     uint32_t copies = source->stream->key.connections;
     for (uint32_t copy = 0; copy < copies; copy++) {
         uint64_t ahead = (uint64_t)copy * recording->period_ticks / copies;
@@ -424,16 +321,11 @@ static void go_one_step(struct stream_source *source)
     }
 }
 
-static void empty_piece(struct stream_piece *piece)
-{
-    piece->tick_count = 0;
-    piece->stop_count = 0;
-    piece->start_count = 0;
-}
-
 const struct stream_piece *stream_source_piece(struct stream_source *source, uint32_t to_tick)
 {
-    empty_piece(&source->piece);
+    source->piece.tick_count = 0;
+    source->piece.stop_count = 0;
+    source->piece.start_count = 0;
     while (source->now < to_tick) {
         go_one_step(source);
     }
@@ -487,22 +379,16 @@ static void make_initial(struct stream *stream)
         workload_shuffle(stream->initial, sizeof *stream->initial, n, &state);
     }
     for (uint32_t i = 0; i < n; i++) {
-        stream->initial[i].id *= key->timers != STREAM_TIMER ? CONNECTION_TIMERS : 1;
+        stream->initial[i].id *= timers_of(key);
         stream->initial[i].delay_ticks =
             key->fill ? draw_delay(stream, &state) : draw_residual(stream, &state);
     }
 }
 
-static uint32_t tick_of(const void *expiry)
-{
-    return ((const struct workload_expiry *)expiry)->tick;
-}
-
 static void sort_expiries(struct stream_part *part)
 {
-    struct workload_expiry *sorted = memory_new(part->expiry_count + 1, sizeof *sorted);
-    workload_sort(part->expiries, sizeof *sorted, part->expiry_count, part->from_tick,
-                  part->to_tick, tick_of, sorted);
+    struct workload_start *sorted = memory_new(part->expiry_count + 1, sizeof *sorted);
+    workload_sort(part->expiries, part->expiry_count, part->from_tick, part->to_tick, sorted);
     free(part->expiries);
     part->expiries = sorted;
 }
@@ -558,11 +444,12 @@ static struct lengths choose_lengths(const struct stream *stream)
 {
     const struct stream_key *key = &stream->key;
     bool is_short = workload_rounds(2) == 1 && !key->frozen;
+    const struct stream_recording *recording = stream_recording();
     double n = key->connections;
-    double rate =
-        key->recorded ? n * (double)the_recording->operation_count / the_recording->period_ticks
-        : key->every_ticks > 0 ? n / key->every_ticks * (key->timers != STREAM_TIMER ? 5 : 1)
-                               : 0;
+    double rate = key->recorded ? n * (double)recording->operation_count / recording->period_ticks
+                  : key->every_ticks > 0
+                      ? n / key->every_ticks * (key->timers != STREAM_TIMER ? 5 : 1)
+                      : 0;
     uint32_t least = (key->recorded ? RECORDED_TICKS : TIMED_TICKS) / key->tick_ms;
     uint32_t round = ROUND_TICKS / key->tick_ms;
     rate += key->callback ? n / mean_delay(stream) : 0;
@@ -636,12 +523,27 @@ static void hash_part(XXH3_state_t *hash, const struct stream_part *part)
     (void)XXH3_64bits_update(hash, sums, sizeof sums);
 }
 
-static void make_stream(struct stream *stream)
+static size_t part_bytes(const struct stream_part *part)
 {
-    stream->ids = stream->key.connections * (stream->key.timers != STREAM_TIMER ? CONNECTION_TIMERS
-                                             : stream->key.recorded ? the_recording->timers
-                                                                    : 1);
-    make_delays(stream);
+    return part->piece.tick_room * sizeof *part->piece.ticks +
+           part->piece.stop_room * sizeof *part->piece.stops +
+           part->piece.start_room * sizeof *part->piece.starts +
+           part->expiry_count * sizeof *part->expiries;
+}
+
+static void *new_stream(const void *at, size_t *bytes)
+{
+    struct stream *stream = memory_new(1, sizeof *stream);
+    stream->key = *(const struct stream_key *)at;
+    const struct stream_key *key = &stream->key;
+    stream->ids = key->connections * (key->recorded ? stream_recording()->timers : timers_of(key));
+    stream_make_delays(stream);
+    for (uint32_t i = 1; i < timers_of(key); i++) {
+        uint32_t delay_ticks = extra_timers[key->timers][i - 1].delay_ticks;
+        if (stream->max_delay_ticks < delay_ticks) {
+            stream->max_delay_ticks = delay_ticks;
+        }
+    }
     make_initial(stream);
     XXH3_state_t *hash = memory_made(XXH3_createState());
     struct stream_source *source = stream_source_new(stream);
@@ -650,7 +552,7 @@ static void make_stream(struct stream *stream)
     (void)XXH3_64bits_update(hash, stream->initial,
                              stream->initial_count * sizeof *stream->initial);
     source->hash = hash;
-    if (stream->key.fill) {
+    if (key->fill) {
         make_fill(source, stream);
     } else {
         make_steady(source, stream);
@@ -664,6 +566,9 @@ static void make_stream(struct stream *stream)
     if (stream->rest == NULL) {
         stream_source_free(source);
     }
+    *bytes = sizeof *stream + stream->initial_count * sizeof *stream->initial +
+             part_bytes(&stream->timed) + part_bytes(&stream->watched);
+    return stream;
 }
 
 /* --- the cache of streams -------------------------------------------------------------------- */
@@ -690,24 +595,6 @@ static void free_stream(void *value)
         free(stream->rest);
     }
     free(stream);
-}
-
-static size_t part_bytes(const struct stream_part *part)
-{
-    return part->piece.tick_room * sizeof *part->piece.ticks +
-           part->piece.stop_room * sizeof *part->piece.stops +
-           part->piece.start_room * sizeof *part->piece.starts +
-           part->expiry_count * sizeof *part->expiries;
-}
-
-static void *new_stream(const void *key, size_t *bytes)
-{
-    struct stream *stream = memory_new(1, sizeof *stream);
-    stream->key = *(const struct stream_key *)key;
-    make_stream(stream);
-    *bytes = sizeof *stream + stream->initial_count * sizeof *stream->initial +
-             part_bytes(&stream->timed) + part_bytes(&stream->watched);
-    return stream;
 }
 
 const struct stream *stream_get(const struct stream_key *key)

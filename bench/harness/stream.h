@@ -21,49 +21,32 @@ enum {
     STREAM_WARM_MAX_TICKS = 100000000, /* of the warm-up */
     STREAM_WARM_AUTO = STREAM_WARM_MAX_TICKS + 1,
     STREAM_DELAY_MAX_TICKS = 1 << 30,
+    STREAM_SAW_TEETH = 20, /* of DELAYS_SAW */
+    STREAM_SAW_TICKS = 3000,
     STREAM_SHARE = 1000000, /* shares are in millionths */
     STREAM_TABLE_BITS =
         12, /* small enough for the innermost cache next to the measured structure */
 };
 
-/* How long timers run. X(code, word, what) */
-#define STREAM_DELAYS_MAP(X)                                                                       \
-    X(DELAYS_IDLE, "idle", "uniform from 30 to 60 s")                                              \
-    X(DELAYS_MINUTE, "minute", "uniform up to 60 s")                                               \
-    X(DELAYS_EXP30, "exp30", "exponential, 30 s in the mean")                                      \
-    X(DELAYS_BIMODAL, "bimodal", "40 ms or 2 h, half each")                                        \
-    X(DELAYS_HOUR, "hour", "uniform from 1 s to 1 h")                                              \
-    X(DELAYS_CONST, "const", "30 s, all the same")                                                 \
-    X(DELAYS_SAW, "saw", "60 s, with each restart 3 s less, down to 3 s, and again")               \
-    X(DELAYS_RECORDED, "recorded", "those of the recording: --recording FILE.trace")               \
-    X(DELAYS_EXP6, "exp6", "exponential, 6 s in the mean, as the next four")                       \
-    X(DELAYS_UNIFORM6, "uniform6", "uniform from 0 to twice the mean")                             \
-    X(DELAYS_BIASED6, "biased6", "uniform from 0.9 to 1.1 of the mean")                            \
-    X(DELAYS_BIMODAL6, "bimodal6", "nine in ten up to 0.95 of the mean, one in ten 9.5 more")      \
-    X(DELAYS_TRIANGULAR6, "triangular6", "triangular from 0 to 1.5 of the mean")                   \
-    X(DELAYS_TTL, "ttl", "1, 5, 10 or 30 s, 1, 5 or 15 min, or 1 h, equally often")                \
-    X(DELAYS_KEEPALIVE, "keepalive", "2 h, all the same")
-
+/* How long timers run, and which timer comes next; axes.c has the words. */
 enum stream_delays {
-#define STREAM_DELAYS_ENUM(code, word, what) code,
-    STREAM_DELAYS_MAP(STREAM_DELAYS_ENUM)
-#undef STREAM_DELAYS_ENUM
-        STREAM_DELAYS
+    DELAYS_IDLE,
+    DELAYS_MINUTE,
+    DELAYS_EXP30,
+    DELAYS_BIMODAL,
+    DELAYS_HOUR,
+    DELAYS_CONST,
+    DELAYS_SAW,
+    DELAYS_RECORDED,
+    DELAYS_EXP6, /* from here on with a mean of 6 s */
+    DELAYS_UNIFORM6,
+    DELAYS_BIASED6,
+    DELAYS_BIMODAL6,
+    DELAYS_TRIANGULAR6, /* up to here */
+    DELAYS_TTL,
+    DELAYS_KEEPALIVE,
 };
-
-/* Which timer comes next. X(code, word, what) */
-#define STREAM_ORDER_MAP(X)                                                                        \
-    X(STREAM_RANDOM, "random", "any")                                                              \
-    X(STREAM_FORWARD, "forward", "the next id")                                                    \
-    X(STREAM_BACKWARD, "backward", "the id before")                                                \
-    X(STREAM_HOT, "hot", "any, nine times in ten of the same tenth")                               \
-    X(STREAM_ZIPF, "zipf", "any, the k-th most frequent with a share of 1/k")
-
-enum stream_order {
-#define STREAM_ORDER_ENUM(code, word, what) code,
-    STREAM_ORDER_MAP(STREAM_ORDER_ENUM)
-#undef STREAM_ORDER_ENUM
-};
+enum stream_order { STREAM_RANDOM, STREAM_FORWARD, STREAM_BACKWARD, STREAM_HOT, STREAM_ZIPF };
 
 /* The timers of a connection. */
 enum stream_timers {
@@ -127,8 +110,8 @@ struct stream_piece {
 struct stream_part {
     uint32_t from_tick;
     uint32_t to_tick;
-    struct stream_piece piece;        /* empty for the warm-up */
-    struct workload_expiry *expiries; /* by tick; none for the warm-up */
+    struct stream_piece piece;       /* empty for the warm-up */
+    struct workload_start *expiries; /* by tick; none for the warm-up */
     size_t expiry_count;
     struct workload_expected expected; /* the expiries of an exact structure */
     uint64_t pending;                  /* at its end */
@@ -148,6 +131,9 @@ struct stream {
     uint64_t checksum;        /* XXH3 of all operations up to here, those of the warm-up too */
     struct stream_rest *rest; /* of a steady state */
 };
+
+/* Fill in the quantiles of the stream's delays, and the longest. */
+void stream_make_delays(struct stream *stream);
 
 /* The delay that follows upon the expiry of `id` at `tick`, by their workload_mix: it does not
  * depend on the order in which a tick's timers fire, so that all structures do the same work. */

@@ -1,14 +1,16 @@
 /*
  * suite.h: suites and the code that runs them, for any structures; no suite or structure is known
- * by name here. First the harness for suites: rows, the measured structure, the clock, the
- * callback, and the checks that every suite makes outside its timed parts. Then the interface for
- * main.
+ * by name here. First the harness for suites: rows, the measured structure, the callback, and the
+ * checks that every suite makes outside its timed parts (fixture.c). Then the interface for main:
+ * which rows there are, how they are run, and their results (suite.c).
  */
 #ifndef BENCH_SUITE_H
 #define BENCH_SUITE_H
 
 #include "axes.h"
 #include "bench_shim.h"
+#include "floor.h"
+#include "progress.h"
 #include "registry.h"
 #include "results.h"
 #include "workload.h"
@@ -16,11 +18,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <time.h>
 
 enum {
     SUITE_N_MIN = 10,
     SUITE_N_MAX = 100000000,
+    SUITE_SIZES_MAX = 32,
     SUITE_SLOW_N_MAX = 10000, /* a structure that declares itself slow is not run above */
 };
 
@@ -28,58 +30,47 @@ enum {
 struct suite_subject {
     const struct tl_algo *algo;
     const struct tl_algo *in_records; /* to be used with records; NULL: it takes none */
-    TL_OPTION_VALUES(options);
-    char name[512]; /* the structure's, with the options that are not the default: name:opt=v */
+    const void *options;
+    char name[512];  /* the structure's, with the options that are not the default: name:opt=v */
+    char fault[512]; /* of its plug-in in a row: no other row is run; "": none */
 };
 
 /* --- rows and suites ------------------------------------------------------------------------- */
 
-struct suite;
-
 /* A record's counters are touched, and a structure's own bytes begin after the first. */
 enum { RECORD_NODE_AT = 8, RECORD_LINE_BYTES = 64 };
 
-/* The watched hooks. X(code, figure) */
-#define WATCHED_MAP(X)                                                                             \
-    X(WATCHED_START, "longest_start_ns")                                                           \
-    X(WATCHED_STOP, "longest_stop_ns")                                                             \
-    X(WATCHED_ADVANCE, "longest_advance_ns")                                                       \
-    X(WATCHED_RESERVE, "longest_reserve_ns")
+/* The watched hooks. */
+enum watched { WATCHED_START, WATCHED_STOP, WATCHED_ADVANCE, WATCHED_RESERVE, WATCHED };
 
-enum watched {
-#define WATCHED_ENUM(code, figure) code,
-    WATCHED_MAP(WATCHED_ENUM)
-#undef WATCHED_ENUM
-        WATCHED
-};
-
-/* The calls of one kind that took longest in a row's first repetition. */
+/* The calls of one kind that took longest in a row's first repetition: a heap, the shortest first. */
 enum { LONGEST_KEPT_MAX = 1 << 14 };
 struct longest {
+    size_t count;
     struct longest_call {
         uint32_t index;
         uint32_t cycles; /* the least that this call has taken in any repetition */
-    } * calls;
-    size_t count;
-    bool known;
+    } calls[LONGEST_KEPT_MAX];
 };
 
 /* A row: one suite, one structure, one number of timers, one shape. */
 struct bench_row {
+    struct suite_rows *of;
     const struct suite *suite;
-    const struct suite_subject *subject; /* NULL: the suite measures the machine */
-    char *name;                          /* as Google Benchmark has it */
+    struct suite_subject *subject; /* NULL: the suite measures the machine */
+    char *name;                    /* as Google Benchmark has it */
     uint32_t n;
     struct shape shape;
-    bool given_up;    /* it took too long once: not tried again */
-    char remark[128]; /* is printed after its figures; "": none */
-    char fault[512];  /* its plug-in did this in another row: it is not run; "": it did nothing */
-    struct longest longest[WATCHED];
-    struct fixture *kept;        /* warm, for the next round; NULL: each begins from nothing */
-    struct bench_measured *runs; /* of its repetitions */
+    bool given_up;           /* it took too long once: not tried again */
+    char remark[128];        /* is printed after its figures; "": none */
+    struct longest *longest; /* of each kind, in child_memory_new's memory; NULL: none yet */
+    struct fixture *kept;    /* warm, for the next round; NULL: each begins from nothing */
+    bool grouped;            /* in a group of suite_measure */
     size_t run_count;
-    char error[256]; /* why it has no figures; "": it has, or was not run */
-    bool left_out;   /* the error is no fault of the structure */
+    struct bench_measured *runs; /* of its repetitions */
+    double *times;               /* the same, in nanoseconds an operation */
+    char error[256];             /* why it has no figures; "": it has, or was not run */
+    bool left_out;               /* the error is no fault of the structure */
 };
 
 /* The expiries since `base`. */
@@ -94,7 +85,6 @@ struct fired {
 struct fixture {
     struct bench_row *row;
     const struct tl_algo *algo;
-    TL_OPTION_VALUES(options); /* the subject's, which a plan may change */
     void *self;
     struct tl_memory memory;
     uint32_t ids;           /* its capacity; set by the suite's plan */
@@ -107,7 +97,6 @@ struct fixture {
     uint64_t scale;           /* ticks of the structure in one of the suite; 1 unless planned */
     uint64_t memory_limit_bytes;
     const void *operations;    /* the operations to play; set by the plan */
-    size_t listed;             /* of its expiries, where the structure itself fires nothing */
     struct workload *workload; /* the same, where a suite writes into it */
     uint32_t round;            /* of restarts, the next */
     uint64_t earliest;         /* deadline pending after the last round of restarts */
@@ -140,7 +129,7 @@ struct suite {
         const char *name;
         const char *what; /* the operations of a row */
         const char *why;  /* its purpose */
-        const char *per;  /* what ns_per_op is per */
+        const char *per;  /* what ns_per_op is per; NULL: operation */
     } text;
     uint32_t axes;                            /* 1 << enum suite_axis: where its rows may differ */
     uint32_t flags_only;                      /* those of them that are not listed one by one */
@@ -166,24 +155,11 @@ struct suite {
 
 /* --- for suites ------------------------------------------------------------------------------ */
 
-/* Return the processor time of this thread in nanoseconds. The time of other threads within a
- * stretch, most of the noise of a busy machine, does not count. */
-static inline uint64_t cpu_now_ns(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
-}
-
-/* Return the time that a reading of the clock adds to a stretch between two, in nanoseconds: the
- * median of many, measured at the first call. It is subtracted from every figure. */
-uint64_t suite_clock_overhead_ns(void);
-
 /* How long the timed parts of a row are to last, where a suite repeats itself for that. */
-uint64_t suite_min_time_ns(void);
+uint64_t min_time_ns(const struct fixture *fixture);
 
 /* Whether a fixture that is warm is used again. */
-bool suite_keeps(void);
+bool is_kept(const struct fixture *fixture);
 
 /* Writes the row's error; returns false, so that `return fail(...)` ends a function. */
 bool fail(struct fixture *fixture, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -198,8 +174,10 @@ bool has_patience(const struct fixture *fixture);
 /* False, with the row given up, if preparations have lasted longer than --patience. */
 bool still_patient(struct fixture *fixture);
 
-/* Records for `create`, like the fixture's, at another place. */
-struct tl_records fixture_records(const struct fixture *fixture, void *base);
+/* Create the structure, for ids below `capacity`, in the fixture's records if it is to be there.
+ * Without TL_OK there is none. */
+enum tl_status fixture_create(struct fixture *fixture, uint32_t capacity,
+                              const struct tl_allocator *allocator);
 
 /* Number of repetitions of `operations` operations in a batch: one, where each operation may look
  * at all timers. */
@@ -239,43 +217,66 @@ bool suite_is_of(const struct suite *suite, const char *standard);
 bool suite_has_axis(const struct suite *suite, enum suite_axis axis);
 bool suite_is_plain(const struct suite *suite, const struct setting *setting);
 
+/* Add a fact, with a formatted key, to the context of the results. */
+void suite_note(json_t *context, const char *value, const char *key, ...)
+    __attribute__((format(printf, 3, 4)));
+
 /* The rows to register. */
 struct suite_selection {
-    const struct suite *const *suites;    /* the tables, ended by NULL */
-    const struct suite_subject *subjects; /* outlive suite_end */
+    const struct suite *const *suites; /* the tables, ended by NULL */
+    struct suite_subject *subjects;    /* outlive the rows */
     size_t subject_count;
-    const uint32_t *sizes; /* none: all of a frozen suite */
+    uint32_t sizes[SUITE_SIZES_MAX]; /* none: all of a frozen suite */
     size_t size_count;
-    const char *standard;           /* only the parts of this frozen suite; NULL: only the others */
-    const struct setting *settings; /* hold for all rows; suites that cannot follow have none */
-    bool variants;                  /* in every form, not only in the plain one */
-    json_t *context;                /* gets facts about the suites */
-    bool google;                    /* Google Benchmark runs the rows */
-    bool list;                      /* their names are printed, and none is run */
-    bool named;                     /* rows that lack a recording are kept, and report that */
+    const char *standard; /* only the parts of this frozen suite; NULL: only the others */
+    struct setting settings[AXES + 1]; /* hold for all rows; suites that cannot follow have none */
+    bool variants;                     /* in every form, not only in the plain one */
+    json_t *context;                   /* gets facts about the suites */
+    bool google;                       /* Google Benchmark runs the rows */
+    bool list;                         /* their names are printed, and none is run */
+    bool named;                        /* rows that lack a recording are kept, and report that */
     double min_time_s; /* how long the timed parts of a row last where a suite repeats itself; 0:
                         * as short as can be, to see that all works */
     double patience_s; /* a row with longer preparations is omitted */
 };
 
-/* Register the rows of every suite with every structure and size that the filter selects, and what
- * bounds them. Returns how many there are. */
-size_t suite_register(const struct suite_selection *selection);
+/* All rows; zeroed but for the selection, and the progress where it is shown. */
+struct suite_rows {
+    const struct suite_selection *selection;
+    struct bench_row **items;
+    size_t count;
+    size_t room;
+    struct suite_subject floors[FLOORS];
+    struct progress progress;
+    uint64_t runs_done; /* of the progress */
+    uint64_t failures;  /* runs that ended because a structure failed or fired wrongly; omitted
+                         * rows, which would take too long or lack a library, do not count */
+};
 
-/* Show how far the rows are, each to be measured so often, where progress is shown. */
-void suite_watch(uint64_t repetitions);
+/* Add the rows of every suite with every structure and size that the filter selects, and what
+ * bounds them. */
+void suite_register(struct suite_rows *rows);
 
 /* Measure all rows. Rows that differ only in the structure take turns, round by round: at least
  * `least` rounds; then until the order of the structures is known, but at most `most`, and not
  * longer than `seconds` for all (0: no limit). Warm fixtures are kept between rounds. */
-void suite_measure(uint64_t least, uint64_t most, double seconds);
+void suite_measure(struct suite_rows *rows, uint64_t least, uint64_t most, double seconds);
 
 /* Append a row of bench_kind for each row that was run, with its repetitions as samples. */
-void suite_results(struct results *results);
+void suite_results(const struct suite_rows *rows, struct results *results);
 
-/* Free everything that was registered. Return the number of runs that ended because a structure
- * failed or fired wrongly. Omitted rows, which would take too long or lack a library, do not
- * count. */
-uint64_t suite_end(void);
+/* Free everything that was registered. */
+void suite_end(struct suite_rows *rows);
+
+/* --- for rows -------------------------------------------------------------------------------- */
+
+/* Make the operations of a row, and a fixture for it, which knows only them; a warm one stays. */
+bool fixture_plan(struct fixture *fixture, struct bench_row *row);
+
+/* The same with the structure. */
+bool fixture_make(struct fixture *fixture, struct bench_row *row);
+
+/* Free all that it has. */
+void fixture_end(struct fixture *fixture);
 
 #endif

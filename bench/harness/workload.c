@@ -51,10 +51,15 @@ static size_t room_bytes(void)
     return pages > 0 && page_bytes > 0 ? (size_t)pages / SHARE_OF_MEMORY * (size_t)page_bytes : 0;
 }
 
-static void destroy_entry(struct cache_entry *entry)
+/* Drop the entries from one on. */
+static void drop_from(struct cache_entry **link)
 {
-    entry->kind->destroy(entry->value);
-    free(entry);
+    while (*link != NULL) {
+        struct cache_entry *entry = *link;
+        *link = entry->below;
+        entry->kind->destroy(entry->value);
+        free(entry);
+    }
 }
 
 /* Drop the entries after the first ones that fit; the first always stays. */
@@ -67,13 +72,7 @@ static void make_room(void)
         used += (*link)->bytes;
         link = &(*link)->below;
     }
-    struct cache_entry *rest = *link;
-    *link = NULL;
-    while (rest != NULL) {
-        struct cache_entry *below = rest->below;
-        destroy_entry(rest);
-        rest = below;
-    }
+    drop_from(link);
 }
 
 void *cache_get(const struct cache_kind *kind, const void *key)
@@ -99,11 +98,7 @@ void *cache_get(const struct cache_kind *kind, const void *key)
 
 void cache_forget(void)
 {
-    while (entries != NULL) {
-        struct cache_entry *below = entries->below;
-        destroy_entry(entries);
-        entries = below;
-    }
+    drop_from(&entries);
 }
 
 /* --- workloads ------------------------------------------------------------------------------- */
@@ -132,20 +127,18 @@ void workload_shuffle(void *items, size_t bytes, uint32_t count, uint64_t *state
     }
 }
 
-void workload_sort(const void *items, size_t bytes, size_t count, uint32_t from, uint32_t to,
-                   uint32_t (*tick)(const void *item), void *sorted)
+void workload_sort(const struct workload_start *items, size_t count, uint32_t from, uint32_t to,
+                   struct workload_start *sorted)
 {
-    const unsigned char *at = items;
     size_t *first = memory_new((size_t)to - from + 2, sizeof *first);
     for (size_t i = 0; i < count; i++) {
-        first[tick(at + i * bytes) - from + 1]++;
+        first[items[i].delay_ticks - from + 1]++;
     }
     for (size_t k = 0; k < to - from; k++) {
         first[k + 1] += first[k];
     }
     for (size_t i = 0; i < count; i++) {
-        size_t place = first[tick(at + i * bytes) - from]++;
-        memcpy((unsigned char *)sorted + place * bytes, at + i * bytes, bytes);
+        sorted[first[items[i].delay_ticks - from]++] = items[i];
     }
     free(first);
 }
@@ -156,11 +149,6 @@ static void draw_order(uint32_t *ids, uint32_t n, uint64_t *state)
         ids[i] = i;
     }
     workload_shuffle(ids, sizeof *ids, n, state);
-}
-
-static uint32_t delay_of(const void *start)
-{
-    return ((const struct workload_start *)start)->delay_ticks;
 }
 
 static uint32_t draw_delay(const struct workload_key *key, uint64_t *state)
@@ -184,8 +172,7 @@ static void make_expiries(struct workload *workload, const struct workload_start
         if (is_cancelled[start->id]) {
             continue;
         }
-        workload->expiries[workload->expiry_count++] =
-            (struct workload_expiry){.tick = start->delay_ticks, .id = start->id};
+        workload->expiries[workload->expiry_count++] = *start;
         workload->expected.count++;
         workload->expected.ids += start->id;
         workload->expected.checksum += workload_mix(start->id, start->delay_ticks);
@@ -202,14 +189,12 @@ static void make_starts(struct workload *workload, struct workload_start *sorted
         struct workload_start *start = &workload->starts[i];
         start->id = workload->order[i];
         start->delay_ticks = draw_delay(key, &state);
-        workload->delays[start->id] = start->delay_ticks;
     }
     draw_order(workload->stops, workload->n, &state);
     for (uint32_t i = 0; i < workload->cancelled; i++) {
         is_cancelled[workload->stops[i]] = true;
     }
-    workload_sort(workload->starts, sizeof *sorted, workload->n, 0, workload->span_ticks, delay_of,
-                  sorted);
+    workload_sort(workload->starts, workload->n, 0, workload->span_ticks, sorted);
     make_expiries(workload, sorted, is_cancelled);
     bool ordered = key->arrival == ARRIVAL_SORTED || key->arrival == ARRIVAL_REVERSE;
     for (uint32_t i = 0; i < workload->n && ordered; i++) {
@@ -217,8 +202,10 @@ static void make_starts(struct workload *workload, struct workload_start *sorted
     }
 }
 
-static void create_workload(struct workload *workload, const struct workload_key *key)
+static void *new_workload(const void *at, size_t *bytes)
 {
+    const struct workload_key *key = at;
+    struct workload *workload = memory_new(1, sizeof *workload);
     uint32_t n = key->n;
     *workload = (struct workload){
         .key = *key,
@@ -226,7 +213,6 @@ static void create_workload(struct workload *workload, const struct workload_key
         .span_ticks = key->span_ticks,
         .cancelled = (uint32_t)((uint64_t)n * key->cancelled_percent / 100),
         .starts = memory_new(n, sizeof *workload->starts),
-        .delays = memory_new(n, sizeof *workload->delays),
         .stops = memory_new(n, sizeof *workload->stops),
         .order = memory_new(n, sizeof *workload->order),
         .restarts = memory_new(n * workload_rounds(n), sizeof *workload->restarts),
@@ -237,29 +223,20 @@ static void create_workload(struct workload *workload, const struct workload_key
     make_starts(workload, sorted, is_cancelled);
     free(sorted);
     free(is_cancelled);
+    *bytes = n * (sizeof *workload->starts + sizeof *workload->stops + sizeof *workload->order +
+                  workload_rounds(n) * sizeof *workload->restarts + sizeof *workload->expiries);
+    return workload;
 }
 
 static void free_workload(void *value)
 {
     struct workload *workload = value;
     free(workload->starts);
-    free(workload->delays);
     free(workload->stops);
     free(workload->order);
     free(workload->restarts);
     free(workload->expiries);
     free(workload);
-}
-
-static void *new_workload(const void *key, size_t *bytes)
-{
-    struct workload *workload = memory_new(1, sizeof *workload);
-    create_workload(workload, key);
-    *bytes = workload->n *
-             (sizeof *workload->starts + sizeof *workload->delays + sizeof *workload->stops +
-              sizeof *workload->order + workload_rounds(workload->n) * sizeof *workload->restarts +
-              sizeof *workload->expiries);
-    return workload;
 }
 
 struct workload *workload_get(const struct workload_key *key)

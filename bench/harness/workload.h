@@ -16,6 +16,7 @@ enum {
     WORKLOAD_BATCH_OPERATIONS = 100000, /* a batch has at least this number, by repetition */
 };
 
+/* A start; or an expiry, which is that many ticks after the beginning. */
 struct workload_start {
     uint32_t id;
     uint32_t delay_ticks;
@@ -25,12 +26,6 @@ struct workload_restart {
     uint32_t tick; /* after the clock at the beginning of the first generated round */
     uint32_t id;
     uint32_t delay_ticks;
-};
-
-/* A timer that fires, and when. */
-struct workload_expiry {
-    uint32_t tick;
-    uint32_t id;
 };
 
 /* The expiries of an exact structure, in any order. */
@@ -47,18 +42,8 @@ uint64_t workload_rounds(uint64_t operations);
  * not wanted. */
 void workload_shorten(void);
 
-/* In which order timers are started, as to their deadlines. X(code, word, what) */
-#define WORKLOAD_ARRIVAL_MAP(X)                                                                    \
-    X(ARRIVAL_RANDOM, "random", "in random order")                                                 \
-    X(ARRIVAL_SORTED, "sorted", "the earliest deadline first")                                     \
-    X(ARRIVAL_REVERSE, "reverse", "the latest deadline first")                                     \
-    X(ARRIVAL_SAME, "same", "all with one deadline, at half the span")
-
-enum workload_arrival {
-#define WORKLOAD_ARRIVAL_ENUM(code, word, what) code,
-    WORKLOAD_ARRIVAL_MAP(WORKLOAD_ARRIVAL_ENUM)
-#undef WORKLOAD_ARRIVAL_ENUM
-};
+/* In which order timers are started, as to their deadlines; axes.c has the words. */
+enum workload_arrival { ARRIVAL_RANDOM, ARRIVAL_SORTED, ARRIVAL_REVERSE, ARRIVAL_SAME };
 
 struct workload_key {
     uint32_t n;
@@ -75,12 +60,10 @@ struct workload {
     uint32_t span_ticks;
     uint32_t cancelled;
     struct workload_start *starts;     /* n, random order of ids */
-    uint32_t *delays;                  /* the same delays by id */
     uint32_t *stops;                   /* the ids in another random order, the cancelled first */
     uint32_t *order;                   /* scratch, for the order of a round */
     struct workload_restart *restarts; /* room for workload_rounds(n) rounds of n */
-    struct workload_expiry
-        *expiries; /* of those that are not cancelled, by tick after the starts */
+    struct workload_start *expiries;   /* of those that are not cancelled, by tick */
     size_t expiry_count;
     struct workload_expected expected; /* the same in sum */
 };
@@ -121,10 +104,10 @@ uint32_t workload_random_below(uint64_t *state, uint32_t bound);
 /* Put elements of at most 16 bytes into random order. */
 void workload_shuffle(void *items, size_t bytes, uint32_t count, uint64_t *state);
 
-/* Write elements to `sorted` in order of their ticks, which are between `from` and `to`; those of one
- * tick keep their order. */
-void workload_sort(const void *items, size_t bytes, size_t count, uint32_t from, uint32_t to,
-                   uint32_t (*tick)(const void *item), void *sorted);
+/* Write starts or expiries to `sorted` in order of their delays, which are between `from` and `to`;
+ * equal ones keep their order. */
+void workload_sort(const struct workload_start *items, size_t count, uint32_t from, uint32_t to,
+                   struct workload_start *sorted);
 
 /* One timer's share of a checksum that does not depend on order. */
 static inline uint64_t workload_mix(uint32_t id, uint64_t tick)

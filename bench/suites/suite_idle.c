@@ -73,7 +73,7 @@ static bool measure_idle(struct fixture *fixture, struct bench_measured *out)
         if (!verify_nothing_fired(fixture)) {
             return false;
         }
-    } while (jumps ? out->elapsed_ns < suite_min_time_ns() && out->operations < JUMPS_MAX
+    } while (jumps ? out->elapsed_ns < min_time_ns(fixture) && out->operations < JUMPS_MAX
                    : out->batches < EMPTY_ROUNDS);
     return true;
 }

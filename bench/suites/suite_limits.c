@@ -80,7 +80,7 @@ static bool measure_limit(struct fixture *fixture, struct bench_measured *out)
         }
         (void)stretch_end(&stretch);
         out->batches++;
-    } while (out->elapsed_ns < suite_min_time_ns());
+    } while (out->elapsed_ns < min_time_ns(fixture));
     free_field(&field);
     return true;
 }
@@ -101,34 +101,31 @@ static bool chase(struct fixture *fixture, struct bench_measured *out)
     return true;
 }
 
-static bool update_one(struct fixture *fixture, struct bench_measured *out)
-{
-    const struct record_field *field = fixture->operations;
-    for (uint32_t i = 0; i < field->n; i++) {
-        *record_at(field, field->order[i]) += 1;
-    }
-    out->operations += field->n;
-    return true;
-}
+/* The `source` of suites with updates: the records that are updated. */
+enum { UPDATE_ONE, UPDATE_TWO, UPDATE_ALL };
 
-static bool update_two(struct fixture *fixture, struct bench_measured *out)
+static bool update(struct fixture *fixture, struct bench_measured *out)
 {
     const struct record_field *field = fixture->operations;
-    for (uint32_t i = 0; i < field->n; i++) {
-        *record_at(field, field->order[i]) += 1;
-        *record_at(field, field->other[i]) += 1;
+    uint32_t n = field->n;
+    switch (fixture->row->suite->source) {
+    case UPDATE_ONE:
+        for (uint32_t i = 0; i < n; i++) {
+            *record_at(field, field->order[i]) += 1;
+        }
+        break;
+    case UPDATE_TWO:
+        for (uint32_t i = 0; i < n; i++) {
+            *record_at(field, field->order[i]) += 1;
+            *record_at(field, field->other[i]) += 1;
+        }
+        break;
+    default:
+        for (uint32_t i = 0; i < n; i++) {
+            *record_at(field, i) += 1;
+        }
     }
-    out->operations += field->n;
-    return true;
-}
-
-static bool update_all(struct fixture *fixture, struct bench_measured *out)
-{
-    const struct record_field *field = fixture->operations;
-    for (uint32_t i = 0; i < field->n; i++) {
-        *record_at(field, i) += 1;
-    }
-    out->operations += field->n;
+    out->operations += n;
     return true;
 }
 
@@ -184,17 +181,20 @@ const struct suite suites_limits[] = {
               .what = "n records read and written in random order, the addresses known beforehand",
               .why = "the least that an operation upon a random timer costs at this size",
               .per = "update"},
-     FIELD_BATCH(update_one)},
+     .source = UPDATE_ONE,
+     FIELD_BATCH(update)},
     {.text = {.name = "limit/random-update-two",
               .what = "the same with two records each time",
               .why = "an operation that touches a timer and one neighbour",
               .per = "update of both"},
-     FIELD_BATCH(update_two)},
+     .source = UPDATE_TWO,
+     FIELD_BATCH(update)},
     {.text = {.name = "limit/sequential",
               .what = "n records read and written in their order",
               .why = "what walking an array costs: the memory's bandwidth",
               .per = "record"},
-     FIELD_BATCH(update_all)},
+     .source = UPDATE_ALL,
+     FIELD_BATCH(update)},
     {.text = {.name = "limit/indirect-call",
               .what = "calls through a pointer, of a function that counts",
               .why = "the least that any hook of a structure costs",

@@ -2,6 +2,7 @@
  * Operations alone. A batch prepares, times, verifies; only the middle part is between the clocks.
  * Batches follow until their timed parts have lasted long enough.
  */
+#include "stream_player.h"
 #include "stretch.h"
 #include "suites.h"
 
@@ -45,17 +46,7 @@ static inline __attribute__((always_inline)) void tick(struct fixture *fixture, 
 /* Starts all n timers at the present clock. */
 static void start_all(struct fixture *fixture)
 {
-    enum tl_status (*start)(void *, uint32_t, uint64_t) = fixture->algo->start;
-    void *self = fixture->self;
-    const struct workload_start *starts = fixture->workload->starts;
-    uint32_t n = fixture->workload->n;
-    uint64_t clock = fixture->clock;
-    enum tl_status failure = TL_OK;
-    for (uint32_t i = 0; i < n; i++) {
-        enum tl_status status = start(self, starts[i].id, clock + starts[i].delay_ticks);
-        failure = status != TL_OK ? status : failure;
-    }
-    fixture->failure = failure;
+    play_starts(fixture, fixture->workload->starts, fixture->workload->n, false, NULL);
     reset_fired(fixture);
 }
 
@@ -74,13 +65,12 @@ static void drain(struct fixture *fixture)
     fixture->clock = now;
 }
 
-/* Stops all n timers; returns how many were pending. */
-static uint64_t stop_all(struct fixture *fixture)
+/* Stop the first `n` of the timers, in their order of stops; return how many were pending. */
+static uint64_t stop_first(struct fixture *fixture, uint32_t n)
 {
     enum tl_status (*stop)(void *, uint32_t) = fixture->algo->stop;
     void *self = fixture->self;
     const uint32_t *stops = fixture->workload->stops;
-    uint32_t n = fixture->workload->n;
     uint64_t stopped = 0;
     for (uint32_t i = 0; i < n; i++) {
         stopped += stop(self, stops[i]) == TL_OK;
@@ -130,6 +120,12 @@ static bool verify_next(struct fixture *fixture)
     return true;
 }
 
+static bool verify_stopped(struct fixture *fixture, uint64_t stopped, uint32_t n)
+{
+    return !fixture->fires || stopped == n ||
+           fail(fixture, "%" PRIu64 " of %" PRIu32 " pending timers could be stopped", stopped, n);
+}
+
 /* --- the operations -------------------------------------------------------------------------- */
 
 /* Stops all timers again, none of which may fire then. Structures that leave stopped timers where
@@ -138,11 +134,10 @@ static bool stop_and_verify(struct fixture *fixture, struct bench_measured *out)
 {
     struct stretch stretch;
     stretch_begin(&stretch, out);
-    uint64_t stopped = stop_all(fixture);
+    uint64_t stopped = stop_first(fixture, fixture->workload->n);
     (void)stretch_end(&stretch);
-    if (fixture->fires && stopped != fixture->workload->n) {
-        return fail(fixture, "%" PRIu64 " of %" PRIu32 " pending timers could be stopped", stopped,
-                    fixture->workload->n);
+    if (!verify_stopped(fixture, stopped, fixture->workload->n)) {
+        return false;
     }
     fixture->clock += fixture->workload->span_ticks;
     (void)fixture->algo->advance(fixture->self, fixture->clock, TL_NO_BUDGET, on_fire,
@@ -154,25 +149,11 @@ static bool stop_and_verify(struct fixture *fixture, struct bench_measured *out)
     return true;
 }
 
-/* Stops those that are not to fire. */
-static bool cancel(struct fixture *fixture)
-{
-    const struct workload *workload = fixture->workload;
-    uint64_t stopped = 0;
-    for (uint32_t i = 0; i < workload->cancelled; i++) {
-        stopped += fixture->algo->stop(fixture->self, workload->stops[i]) == TL_OK;
-    }
-    if (fixture->fires && stopped != workload->cancelled) {
-        return fail(fixture, "%" PRIu64 " of %" PRIu32 " pending timers could be stopped", stopped,
-                    workload->cancelled);
-    }
-    return true;
-}
-
 static bool expire_and_verify(struct fixture *fixture, struct bench_measured *out)
 {
     struct stretch stretch;
-    if (!cancel(fixture)) {
+    uint32_t cancelled = fixture->workload->cancelled;
+    if (!verify_stopped(fixture, stop_first(fixture, cancelled), cancelled)) {
         return false;
     }
     stretch_begin(&stretch, out);
@@ -247,9 +228,9 @@ static bool batch_restart(struct fixture *fixture, struct bench_measured *out)
 }
 
 /* Between the timed stretches one round of restarts puts the population's deadlines back. */
-static inline __attribute__((always_inline)) bool batch_idle(struct fixture *fixture,
-                                                             struct bench_measured *out, bool asks)
+static bool batch_idle(struct fixture *fixture, struct bench_measured *out)
 {
+    bool asks = fixture->row->suite->needs == TL_CAP_NEXT;
     uint32_t rounds = batch_rounds(fixture) < IDLE_ROUNDS ? batch_rounds(fixture) : IDLE_ROUNDS;
     for (uint32_t round = 0; round < rounds; round++) {
         if (!restart_rounds(fixture, 1, NULL)) {
@@ -257,24 +238,18 @@ static inline __attribute__((always_inline)) bool batch_idle(struct fixture *fix
         }
         struct stretch stretch;
         stretch_begin(&stretch, out);
-        tick(fixture, IDLE_TICKS, asks);
+        if (asks) {
+            tick(fixture, IDLE_TICKS, true);
+        } else {
+            tick(fixture, IDLE_TICKS, false);
+        }
         (void)stretch_end(&stretch);
         if (!verify_nothing_fired(fixture)) {
             return false;
         }
     }
     out->operations += (uint64_t)IDLE_TICKS * rounds;
-    return true;
-}
-
-static bool batch_tick(struct fixture *fixture, struct bench_measured *out)
-{
-    return batch_idle(fixture, out, false);
-}
-
-static bool batch_next(struct fixture *fixture, struct bench_measured *out)
-{
-    return batch_idle(fixture, out, true) && verify_next(fixture);
+    return !asks || verify_next(fixture);
 }
 
 static bool plan_operations(struct fixture *fixture)
@@ -304,14 +279,14 @@ static bool run_batches(struct fixture *fixture, struct bench_measured *out)
     if (!fixture->row->suite->warm_up(fixture) || (fixture->warm && !batch(fixture, &untimed))) {
         return false;
     }
+    uint64_t goal_ns = min_time_ns(fixture);
     uint64_t begun = cpu_now_ns();
     do {
         if (!still_patient(fixture) || !batch(fixture, out)) {
             return false;
         }
         out->batches++;
-    } while (out->elapsed_ns < suite_min_time_ns() &&
-             cpu_now_ns() - begun < BATCHES_PATIENCE * suite_min_time_ns());
+    } while (out->elapsed_ns < goal_ns && cpu_now_ns() - begun < BATCHES_PATIENCE * goal_ns);
     fixture->warm = true;
     return true;
 }
@@ -358,13 +333,13 @@ const struct suite suites_operations[] = {
               .why = "the cost of the clock's progress with timers that are not due",
               .per = "tick"},
      .limit = "indirect-call",
-     BATCHES(warm_up_restarts, batch_tick)},
+     BATCHES(warm_up_restarts, batch_idle)},
     {.text = {.name = "next",
               .what = "the same, and `next` asked after every tick; subtract `tick`",
               .why = "the cost of determining how long an event loop may sleep",
               .per = "tick with its question"},
      .needs = TL_CAP_NEXT,
      .limit = "indirect-call",
-     BATCHES(warm_up_restarts, batch_next)},
+     BATCHES(warm_up_restarts, batch_idle)},
     {.text = {.name = NULL}},
 };

@@ -14,9 +14,9 @@ extern const struct suite suites_idle[], suites_limits[], suites_standard[];
 /* The `source` of a suite: restarts of random timers; requests of connections with three timers;
  * the same with TCP's timers; all started at once; copies of the recording. */
 enum stream_source_kind {
-    STREAMS_RESTARTS,
-    STREAMS_REQUESTS,
-    STREAMS_SEGMENTS,
+    STREAMS_RESTARTS = STREAM_TIMER,
+    STREAMS_REQUESTS = STREAM_REQUESTS,
+    STREAMS_SEGMENTS = STREAM_SEGMENTS,
     STREAMS_FILL,
     STREAMS_RECORDING,
 };

@@ -1,13 +1,15 @@
 #include "watched.h"
 
+#include "child.h"
 #include "memory.h"
 
 #include <stdlib.h>
 
-static const char *const figures[WATCHED] = {
-#define WATCHED_FIGURE(code, figure) figure,
-    WATCHED_MAP(WATCHED_FIGURE)
-#undef WATCHED_FIGURE
+static const char *const longest_figures[WATCHED] = {
+    [WATCHED_START] = "longest_start_ns",
+    [WATCHED_STOP] = "longest_stop_ns",
+    [WATCHED_ADVANCE] = "longest_advance_ns",
+    [WATCHED_RESERVE] = "longest_reserve_ns",
 };
 
 void watch_begin(struct watch *watch, size_t starts, size_t stops, size_t advances)
@@ -19,14 +21,6 @@ void watch_begin(struct watch *watch, size_t starts, size_t stops, size_t advanc
                                      [WATCHED_RESERVE] = RESERVES_MAX}};
     for (int kind = 0; kind < WATCHED; kind++) {
         watch->cycles[kind] = memory_new(watch->room[kind] + 1, sizeof *watch->cycles[kind]);
-    }
-}
-
-void watch_end(struct watch *watch)
-{
-    for (int kind = 0; kind < WATCHED; kind++) {
-        free(watch->cycles[kind]);
-        watch->cycles[kind] = NULL;
     }
 }
 
@@ -51,27 +45,14 @@ static void sift_down(struct longest_call *calls, size_t count, struct longest_c
     calls[at] = call;
 }
 
-static void sift_up(struct longest_call *calls, size_t at, struct longest_call call)
-{
-    while (at > 0 && call.cycles < calls[(at - 1) / 2].cycles) {
-        calls[at] = calls[(at - 1) / 2];
-        at = (at - 1) / 2;
-    }
-    calls[at] = call;
-}
-
-/* The longest of the first repetition. */
+/* Keep the longest calls, instead of as many that took no time. */
 static void keep_longest(struct longest *longest, const uint32_t *cycles, size_t count)
 {
-    longest->known = true;
-    longest->calls =
-        memory_new(count < LONGEST_KEPT_MAX ? count + 1 : LONGEST_KEPT_MAX, sizeof *longest->calls);
+    longest->count = count < LONGEST_KEPT_MAX ? count : LONGEST_KEPT_MAX;
     for (size_t i = 0; i < count; i++) {
-        struct longest_call call = {.index = (uint32_t)i, .cycles = cycles[i]};
-        if (longest->count < LONGEST_KEPT_MAX) {
-            sift_up(longest->calls, longest->count++, call);
-        } else if (call.cycles > longest->calls[0].cycles) {
-            sift_down(longest->calls, longest->count, call);
+        if (cycles[i] > longest->calls[0].cycles) {
+            sift_down(longest->calls, longest->count,
+                      (struct longest_call){.index = (uint32_t)i, .cycles = cycles[i]});
         }
     }
 }
@@ -96,18 +77,33 @@ static double longest_ns(const struct longest *longest)
     return ns > 0 ? ns : 0;
 }
 
-void watch_report(struct fixture *fixture, struct watch *watch, struct bench_measured *out)
+static void report_longest(struct fixture *fixture, const struct watch *watch,
+                           struct bench_measured *out)
 {
+    struct bench_row *row = fixture->row;
+    if (row->longest == NULL) {
+        row->longest = child_memory_new(WATCHED * sizeof *row->longest);
+    }
     for (int kind = 0; kind < WATCHED; kind++) {
-        struct longest *longest = &fixture->row->longest[kind];
-        if (longest->known) {
+        struct longest *longest = &row->longest[kind];
+        if (longest->count > 0) {
             lower(longest, watch->cycles[kind], watch->count[kind]);
         } else {
             keep_longest(longest, watch->cycles[kind], watch->count[kind]);
         }
         if (longest->count > 0) {
-            bench_add_counter(out, figures[kind], longest_ns(longest));
+            bench_add_counter(out, longest_figures[kind], longest_ns(longest));
         }
     }
-    watch_end(watch);
+}
+
+bool watch_end(struct watch *watch, struct fixture *fixture, bool good, struct bench_measured *out)
+{
+    if (good) {
+        report_longest(fixture, watch, out);
+    }
+    for (int kind = 0; kind < WATCHED; kind++) {
+        free(watch->cycles[kind]);
+    }
+    return good;
 }

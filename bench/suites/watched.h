@@ -29,10 +29,8 @@ static inline void watch_call(struct watch *watch, enum watched kind, uint64_t b
     }
 }
 
-/* Adds the longest of each kind, less what reading the clock costs, to the row's figures, and frees
- * the watch. */
-void watch_report(struct fixture *fixture, struct watch *watch, struct bench_measured *out);
-
-void watch_end(struct watch *watch);
+/* Free the watch. If all is good, add the longest of each kind, less what reading the clock costs,
+ * to the row's figures. Return `good`. */
+bool watch_end(struct watch *watch, struct fixture *fixture, bool good, struct bench_measured *out);
 
 #endif

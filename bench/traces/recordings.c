@@ -1,6 +1,7 @@
 #include "traces.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
 
 /* A generator of its own, so that the measured work does not change with another generator. */
 static uint64_t draw(uint64_t *state, uint64_t below)
@@ -50,56 +51,43 @@ static void write_access_log(FILE *stream, uint64_t lines)
     }
 }
 
-/* A kernel timer's event, up to its name. */
 struct kernel_event {
     FILE *stream;
     uint64_t us;
     uint64_t jiffy;
     uint64_t timer;
+    const char *function;
 };
 
-static void print_head(const struct kernel_event *event, const char *name)
+/* Print a line of an event; `format` is of its end, after the timer. */
+__attribute__((format(printf, 3, 4))) static void
+print_event(const struct kernel_event *event, const char *name, const char *format, ...)
 {
+    va_list arguments;
     (void)fprintf(event->stream,
                   "           nginx-1234   [00%" PRIu64 "] d.s1. %5" PRIu64 ".%06" PRIu64
                   ": %s: timer=%016" PRIx64,
                   event->timer % 2, event->us / 1000000, event->us % 1000000, name,
                   UINT64_C(0xffff888100000000) + event->timer * 2376);
-}
-
-static const char *function_of(const struct kernel_event *event)
-{
-    static const char *const functions[] = {"tcp_write_timer", "tcp_delack_timer",
-                                            "tcp_keepalive_timer", "process_timeout"};
-    return functions[event->timer % 4];
+    va_start(arguments, format);
+    (void)vfprintf(event->stream, format, arguments);
+    va_end(arguments);
 }
 
 static void print_start(const struct kernel_event *event, uint64_t timeout)
 {
-    print_head(event, "timer_start");
-    (void)fprintf(event->stream,
-                  " function=%s expires=%" PRIu64 " [timeout=%" PRIu64 "] bucket_expiry=%" PRIu64
-                  " cpu=0 idx=36 flags=\n",
-                  function_of(event), event->jiffy + timeout, timeout, event->jiffy + timeout + 1);
-}
-
-static void print_cancel(const struct kernel_event *event)
-{
-    print_head(event, "timer_cancel");
-    (void)fputc('\n', event->stream);
-}
-
-static void print_expiry(const struct kernel_event *event)
-{
-    print_head(event, "timer_expire_entry");
-    (void)fprintf(event->stream, " function=%s now=%" PRIu64 " baseclk=%" PRIu64 "\n",
-                  function_of(event), event->jiffy, event->jiffy);
+    print_event(event, "timer_start",
+                " function=%s expires=%" PRIu64 " [timeout=%" PRIu64 "] bucket_expiry=%" PRIu64
+                " cpu=0 idx=36 flags=\n",
+                event->function, event->jiffy + timeout, timeout, event->jiffy + timeout + 1);
 }
 
 /* Kernel timers as tracefs prints them: an idle one is armed; an armed one is armed again, expires,
  * or is cancelled. */
 static void write_ftrace(FILE *stream, uint64_t lines)
 {
+    static const char *const functions[] = {"tcp_write_timer", "tcp_delack_timer",
+                                            "tcp_keepalive_timer", "process_timeout"};
     enum { TIMERS = 3000, EVENT_US = 20, HZ = 250, FIRST_JIFFY = 4295000 };
     uint64_t state = 1;
     bool armed[TIMERS] = {false};
@@ -109,31 +97,30 @@ static void write_ftrace(FILE *stream, uint64_t lines)
                                      .us = us,
                                      .jiffy = FIRST_JIFFY + us * HZ / 1000000,
                                      .timer = draw_uneven(&state, TIMERS)};
+        event.function = functions[event.timer % 4];
         if (!armed[event.timer]) {
             print_start(&event, 10 + draw(&state, 500));
             armed[event.timer] = true;
             continue;
         }
         uint64_t choice = draw(&state, 4);
-        print_cancel(&event);
+        print_event(&event, "timer_cancel", "\n");
         if (choice < 2) {
             print_start(&event, 10 + draw(&state, 500));
             line++;
         } else {
             armed[event.timer] = false;
             if (choice == 2) {
-                print_expiry(&event);
+                print_event(&event, "timer_expire_entry",
+                            " function=%s now=%" PRIu64 " baseclk=%" PRIu64 "\n", event.function,
+                            event.jiffy, event.jiffy);
                 line++;
             }
         }
     }
 }
 
-const struct sample_recording *recording_at(size_t index)
-{
-    static const struct sample_recording all[] = {
-        {"access-log", write_access_log},
-        {"ftrace", write_ftrace},
-    };
-    return index < sizeof all / sizeof all[0] ? &all[index] : NULL;
-}
+const struct sample_recording sample_recordings[SAMPLE_RECORDINGS] = {
+    {"access-log", write_access_log},
+    {"ftrace", write_ftrace},
+};

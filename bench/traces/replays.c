@@ -70,48 +70,40 @@ struct plain_loop {
     size_t count;
 };
 
-/* Take the window's operations of a trace. */
-static bool read_plain(struct trace_reader *reader, const char *path, struct plain_loop *plain,
-                       struct error *error)
-{
-    const struct trace_header *header = trace_reader_header(reader);
-    if (header->end_tick > UINT32_MAX || header->max_delay_ticks > UINT32_MAX) {
-        return error_set(error, "%s: ticks or delays are too long for the plain loop", path);
-    }
-    struct trace_block block;
-    int more;
-    plain->records = memory_new(header->events, sizeof *plain->records);
-    while ((more = trace_reader_next(reader, &block, error)) == 1) {
-        for (size_t g = 0; g < block.group_count; g++) {
-            const struct trace_group *group = &block.groups[g];
-            for (uint32_t i = 0; group->tick >= header->warmup_end_tick && i < group->count; i++) {
-                const struct trace_record *from = &block.records[group->first + i];
-                uint64_t delay_ticks = from->op == TRACE_START ? from->deadline - group->tick : 0;
-                plain->records[plain->count++] =
-                    (struct plain_record){.tick = (uint32_t)group->tick,
-                                          .id = from->id,
-                                          .delay_ticks = (uint32_t)delay_ticks,
-                                          .op = from->op};
-            }
-        }
-    }
-    return more == 0 &&
-           (plain->count > 0 || error_set(error, "%s: no operation is to be timed", path));
-}
-
+/* Take the operations of the trace's window, and create the structure. */
 static bool open_plain(const struct trace_row *row, struct plain_loop *plain, struct error *error)
 {
     const struct tl_config config = {.options = row->contender->options,
                                      .allocator = tl_system_allocator()};
-    struct trace_reader *reader = trace_reader_open(row->model->path, error);
-    bool good = reader != NULL && read_plain(reader, row->model->path, plain, error);
-    trace_reader_close(reader);
-    plain->algo = row->contender->timed;
-    enum tl_status status = good ? plain->algo->create(&config, &plain->self) : TL_OK;
-    if (status != TL_OK) {
-        return error_set(error, "%s: %s", plain->algo->name, tl_status_text(status));
+    const char *path = row->model->path;
+    struct stream *stream = stream_open(path, error);
+    if (stream == NULL) {
+        return false;
     }
-    return good;
+    const struct trace_header header = stream->header;
+    bool fits = header.end_tick <= UINT32_MAX && header.max_delay_ticks <= UINT32_MAX;
+    struct stream_walk walk = {.stream = stream};
+    struct stream_operation from;
+    plain->records = memory_new(header.events, sizeof *plain->records);
+    while (fits && stream_walk_next(&walk, &from)) {
+        uint64_t delay_ticks = from.op == TRACE_START ? from.deadline - from.tick : 0;
+        if (from.tick >= header.warmup_end_tick) {
+            plain->records[plain->count++] =
+                (struct plain_record){.tick = (uint32_t)from.tick,
+                                      .id = from.id,
+                                      .delay_ticks = (uint32_t)delay_ticks,
+                                      .op = from.op};
+        }
+    }
+    stream_close(stream);
+    if (!fits || plain->count == 0) {
+        return error_set(error, "%s: %s", path,
+                         fits ? "no operation is to be timed"
+                              : "ticks or delays are too long for the plain loop");
+    }
+    plain->algo = row->contender->timed;
+    enum tl_status status = plain->algo->create(&config, &plain->self);
+    return status == TL_OK || error_set(error, "%s: %s", plain->algo->name, tl_status_text(status));
 }
 
 static void close_plain(struct plain_loop *plain)
@@ -188,13 +180,9 @@ static bool throughput_rounds(const struct trace_row *row, const struct plain_lo
                               struct bench_measured *out, struct error *error)
 {
     static struct replay_result result;
-    enum { LIMIT, PLAIN, TICKING, DECODED, FIGURES };
-    static struct round_figure figures[FIGURES] = {[LIMIT] = {.name = "limit_ns"},
-                                                   [PLAIN] = {.name = "times_plain"},
-                                                   [TICKING] = {.name = "times_ticking"},
-                                                   [DECODED] = {.name = "decoded_ns"}};
+    struct rounds rounds = {0};
     while (rounds_go_on(row, out)) {
-        size_t round = out->batches;
+        double decoded_ns;
         uint64_t begun_ns = clock_processor_ns();
         size_t refused = run_plain(plain);
         uint64_t plain_end_ns = clock_processor_ns();
@@ -204,7 +192,7 @@ static bool throughput_rounds(const struct trace_row *row, const struct plain_lo
         if (refused > 0) {
             return error_set(error, "%s: refuses %zu operations", plain->algo->name, refused);
         }
-        if (!decode_and_run(row, &result, &figures[DECODED].rounds[round], error)) {
+        if (!decode_and_run(row, &result, &decoded_ns, error)) {
             return false;
         }
         if (result.window_events != plain->count) {
@@ -212,12 +200,13 @@ static bool throughput_rounds(const struct trace_row *row, const struct plain_lo
                              row->model->path, plain->count, result.window_events);
         }
         double window_ns = (double)result.window_processor_ns;
-        figures[LIMIT].rounds[round] = (double)plain_ns / (double)plain->count;
-        figures[PLAIN].rounds[round] = window_ns / (double)plain_ns;
-        figures[TICKING].rounds[round] = window_ns / (double)ticking_ns;
+        rounds_add(&rounds, "limit_ns", (double)plain_ns / (double)plain->count);
+        rounds_add(&rounds, "times_plain", window_ns / (double)plain_ns);
+        rounds_add(&rounds, "times_ticking", window_ns / (double)ticking_ns);
+        rounds_add(&rounds, "decoded_ns", decoded_ns);
         add_pass(out, &result);
     }
-    rounds_report(out, figures, FIGURES);
+    rounds_report(&rounds, out);
     return true;
 }
 
@@ -274,12 +263,7 @@ static bool latency_rounds(const struct trace_row *row, const struct stream *str
                            struct tape *tape, struct bench_measured *out, struct error *error)
 {
     static struct replay_result result;
-    enum { PLAIN, CLOCK, LIMIT, ADDS, FILING, FIGURES };
-    static struct round_figure figures[FIGURES] = {[PLAIN] = {.name = "plain_ns"},
-                                                   [CLOCK] = {.name = "clock_ns"},
-                                                   [LIMIT] = {.name = "limit_ns"},
-                                                   [ADDS] = {.name = "adds_ns"},
-                                                   [FILING] = {.name = "filing_ns"}};
+    struct rounds rounds = {0};
     const char *path = row->model->path;
     struct tl_algo reader = *row->contender->timed;
     reading.algo = row->contender->timed;
@@ -297,28 +281,27 @@ static bool latency_rounds(const struct trace_row *row, const struct stream *str
         uint64_t plain_whole_ns;
         uint64_t unused_ns;
         uint64_t whole_ns;
-        size_t round = out->batches;
         if (!run_pass(path, &plain, &result, &plain_whole_ns, error)) {
             return false;
         }
         double events = (double)result.window_events;
         double plain_ns = (double)result.window_processor_ns;
-        figures[PLAIN].rounds[round] = plain_ns / events;
-        figures[CLOCK].rounds[round] = read_clock_ns();
+        rounds_add(&rounds, "plain_ns", plain_ns / events);
+        rounds_add(&rounds, "clock_ns", read_clock_ns());
         if (!run_pass(path, &limit, &result, &unused_ns, error)) {
             return false;
         }
-        figures[LIMIT].rounds[round] = (double)result.window_processor_ns / events;
+        rounds_add(&rounds, "limit_ns", (double)result.window_processor_ns / events);
         if (!run_pass(path, &latency, &result, &whole_ns, error)) {
             return false;
         }
         double window_ns = (double)result.window_processor_ns;
-        figures[ADDS].rounds[round] = (window_ns - plain_ns) / events;
-        figures[FILING].rounds[round] =
-            ((double)whole_ns - window_ns - ((double)plain_whole_ns - plain_ns)) / events;
+        rounds_add(&rounds, "adds_ns", (window_ns - plain_ns) / events);
+        rounds_add(&rounds, "filing_ns",
+                   ((double)whole_ns - window_ns - ((double)plain_whole_ns - plain_ns)) / events);
         add_pass(out, &result);
     }
-    rounds_report(out, figures, FIGURES);
+    rounds_report(&rounds, out);
     return true;
 }
 

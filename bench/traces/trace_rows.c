@@ -21,10 +21,22 @@ bool rounds_go_on(const struct trace_row *row, const struct bench_measured *out)
            (out->batches < ROUNDS_MAX && (double)out->elapsed_ns < row->settings->min_time_s * 1e9);
 }
 
-void rounds_report(struct bench_measured *out, const struct round_figure *figures, size_t count)
+void rounds_add(struct rounds *rounds, const char *name, double value)
 {
-    for (size_t i = 0; i < count; i++) {
-        bench_add_counter(out, figures[i].name, stats_median(figures[i].rounds, out->batches));
+    struct round_figure *figure = rounds->figures;
+    while (figure < rounds->figures + rounds->count && strcmp(figure->name, name) != 0) {
+        figure++;
+    }
+    rounds->count += figure == rounds->figures + rounds->count;
+    figure->name = name;
+    figure->values[figure->count++] = value;
+}
+
+void rounds_report(const struct rounds *rounds, struct bench_measured *out)
+{
+    for (size_t i = 0; i < rounds->count; i++) {
+        const struct round_figure *figure = &rounds->figures[i];
+        bench_add_counter(out, figure->name, stats_median(figure->values, figure->count));
     }
 }
 
@@ -121,10 +133,7 @@ bool rows_scan(const struct trace_row *row, struct bench_measured *out, struct e
 
 bool rows_import(const struct trace_row *row, struct bench_measured *out, struct error *error)
 {
-    enum { BYTES, LIMIT, SCAN, FIGURES };
-    static struct round_figure figures[FIGURES] = {[BYTES] = {.name = "bytes_per_second"},
-                                                   [LIMIT] = {.name = "limit_ns"},
-                                                   [SCAN] = {.name = "times_scan"}};
+    struct rounds rounds = {0};
     const struct import_file *text = row->text;
     if (!prepare_text(row->settings, row->text, error)) {
         return false;
@@ -141,14 +150,14 @@ bool rows_import(const struct trace_row *row, struct bench_measured *out, struct
         }
         uint64_t import_ns = clock_processor_ns() - scanned;
         double scan_ns = (double)(scanned - begun);
-        figures[BYTES].rounds[out->batches] = (double)text->bytes * 1e9 / (double)import_ns;
-        figures[LIMIT].rounds[out->batches] = scan_ns / (double)text->lines;
-        figures[SCAN].rounds[out->batches] = (double)import_ns / scan_ns;
+        rounds_add(&rounds, "bytes_per_second", (double)text->bytes * 1e9 / (double)import_ns);
+        rounds_add(&rounds, "limit_ns", scan_ns / (double)text->lines);
+        rounds_add(&rounds, "times_scan", (double)import_ns / scan_ns);
         out->elapsed_ns += import_ns;
         out->operations += text->lines;
         out->batches++;
     }
-    rounds_report(out, figures, FIGURES);
+    rounds_report(&rounds, out);
     return true;
 }
 

@@ -77,24 +77,19 @@ static const struct option_row options[] = {
     OPTION_ROW_STRUCTURES(struct arguments, "NAME[:opt=v...],...",
                           "Structures to measure latency with, in addition to the one that fires "
                           "nothing (the first of `timerlab list`)"),
-    {{"import", 0, "FORMAT:FILE", 0, "Also import this file, in its format's default settings", 0},
-     .repeats = true,
-     .take = take_import},
-    {{"lines", 0, "N", 0, "Lines of the generated files (400000)", 0},
-     OPTION_WHOLE(1, 1000000000),
+    {OPTION("import", 0, "FORMAT:FILE", "Also import this file, in its format's default settings"),
+     .repeats = true, .take = take_import},
+    {OPTION("lines", 0, "N", "Lines of the generated files (400000)"), OPTION_WHOLE(1, 1000000000),
      AT(settings.lines)},
-    {{"connections", 0, "LIST", 0, "Connections of the workloads (1m)", 0},
+    {OPTION("connections", 0, "LIST", "Connections of the workloads (1m)"),
      .number = {.from = 1, .to = 100000000, .list_max = SIZES_MAX, .example = "10k,1m"},
      .take = take_sizes},
-    {{"seconds", 0, "SECONDS", 0, "Length of the recordings of the workloads (10)", 0},
-     OPTION_SECONDS(1e-9, 1e6),
-     AT(seconds)},
-    {{"benchmark_min_time", 0, "SECONDS", 0, "Least time for which a row is timed (0.5)", 0},
-     OPTION_SECONDS(0, 86400),
-     AT(settings.min_time_s)},
-    {{"benchmark_repetitions", 0, "N", 0, "How often each row is measured (5)", 0},
-     OPTION_WHOLE(1, 1000000),
-     AT(repetitions)},
+    {OPTION("seconds", 0, "SECONDS", "Length of the recordings of the workloads (10)"),
+     OPTION_SECONDS(1e-9, 1e6), AT(seconds)},
+    {OPTION("benchmark_min_time", 0, "SECONDS", "Least time for which a row is timed (0.5)"),
+     OPTION_SECONDS(0, 86400), AT(settings.min_time_s)},
+    {OPTION("benchmark_repetitions", 0, "N", "How often each row is measured (5)"),
+     OPTION_WHOLE(1, 1000000), AT(repetitions)},
     OPTION_ROW_END,
 };
 
@@ -207,12 +202,10 @@ static void add_text_rows(struct arguments *arguments, struct import_file *text)
 /* Add the texts that are made to those of the user, and the rows of all. */
 static bool add_texts(struct arguments *arguments, struct error *error)
 {
-    const struct sample_recording *recording;
-    for (size_t i = 0; (recording = recording_at(i)) != NULL && arguments->text_count < FILES_MAX;
-         i++) {
+    for (size_t i = 0; i < SAMPLE_RECORDINGS && arguments->text_count < FILES_MAX; i++) {
         struct import_file *text = &arguments->texts[arguments->text_count++];
-        text->format = import_format_find(recording->format, error);
-        text->recording = recording;
+        text->recording = &sample_recordings[i];
+        text->format = import_format_find(text->recording->format, error);
         if (text->format == NULL) {
             return false;
         }
@@ -307,13 +300,12 @@ int main(int argc, char **argv)
 {
     static struct arguments arguments = {
         .settings = {.lines = 400000, .min_time_s = 0.5}, .repetitions = 5, .seconds = 10};
-    static struct bench_program program = {.name = "timerlab-bench-traces",
-                                           .options = options,
-                                           .text = help,
-                                           .complete = complete,
-                                           .run = run_trace_benchmarks,
-                                           .arguments = &arguments,
-                                           .structures = &arguments.structures,
-                                           .google = &arguments.google};
+    static struct bench_program program = {
+        .name = "timerlab-bench-traces",
+        .line = {.options = options, .text = help, .complete = complete},
+        .run = run_trace_benchmarks,
+        .arguments = &arguments,
+        .structures = &arguments.structures,
+        .google = &arguments.google};
     return bench_program_run(&program, argc, argv);
 }

@@ -24,8 +24,8 @@ struct sample_recording {
     void (*write)(FILE *stream, uint64_t lines);
 };
 
-/* Return recording `index`; NULL after the last. */
-const struct sample_recording *recording_at(size_t index);
+enum { SAMPLE_RECORDINGS = 2 };
+extern const struct sample_recording sample_recordings[SAMPLE_RECORDINGS];
 
 /* A text that importers read. */
 struct import_file {
@@ -64,15 +64,22 @@ struct trace_row {
 /* Return whether another round follows: until the row has lasted long enough. */
 bool rounds_go_on(const struct trace_row *row, const struct bench_measured *out);
 
-/* A figure that is measured in each round. */
-enum { ROUNDS_MAX = 1001 };
-struct round_figure {
-    const char *name;
-    double rounds[ROUNDS_MAX];
+/* The figures of a row, each measured in every round; zeroed: none yet. */
+enum { ROUNDS_MAX = 1001, ROUND_FIGURES_MAX = 5 };
+struct rounds {
+    size_t count;
+    struct round_figure {
+        const char *name;
+        size_t count;
+        double values[ROUNDS_MAX];
+    } figures[ROUND_FIGURES_MAX];
 };
 
+/* Add the value of a round to a figure. */
+void rounds_add(struct rounds *rounds, const char *name, double value);
+
 /* Add the median of each figure to the row. */
-void rounds_report(struct bench_measured *out, const struct round_figure *figures, size_t count);
+void rounds_report(const struct rounds *rounds, struct bench_measured *out);
 
 /* Make the model's trace, unless it is there. Return false with `error` set. */
 bool model_prepare(struct trace_settings *settings, struct model *model, struct error *error);
