@@ -1,5 +1,6 @@
 #include "bench_output.h"
 
+#include "figures.h"
 #include "memory.h"
 #include "statistics.h"
 #include "text_table.h"
@@ -95,11 +96,7 @@ static void write_heading(const struct section *section, const char *per, FILE *
 
 static void add_figure(struct text_table *table, double value)
 {
-    if (isnan(value)) {
-        text_table_add(table, "-");
-    } else {
-        text_table_add(table, "%.*f", value < 1000 ? 1 : 0, value);
-    }
+    text_table_add(table, "%s", decimal_text(value, value < 1000, FIGURE));
 }
 
 static void write_lines(const struct section *section, FILE *stream)

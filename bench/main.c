@@ -64,7 +64,8 @@ static void take_sizes(void *arguments, const struct option_row *row, const char
 {
     struct arguments *own = arguments;
     struct tl_range ranges[SUITE_SIZES_MAX];
-    add_sizes(&own->rows, ranges, option_ranges(row, text, ranges, state));
+    size_t count = option_ranges(row, text, ranges, state);
+    add_sizes(&own->rows, ranges, count);
 }
 
 #define AT(member) OPTION_AT(struct arguments, member)
@@ -324,7 +325,8 @@ static void choose_sizes(struct suite_selection *rows, bool everything)
     struct tl_range ranges[SUITE_SIZES_MAX];
     if (rows->size_count == 0 && rows->standard == NULL) {
         const char *usual = everything ? SIZES_FILTERED : SIZES_DEFAULT;
-        add_sizes(rows, ranges, tl_ranges_read(&form, usual, ranges));
+        size_t count = tl_ranges_read(&form, usual, ranges);
+        add_sizes(rows, ranges, count);
     }
 }
 

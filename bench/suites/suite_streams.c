@@ -22,9 +22,6 @@ enum {
     RESERVE_FROM = 1024, /* timers; from there on twice as many each time */
 };
 
-/* Beyond what lateness explains, a structure is not waited for. */
-#define EXTRA_TICKS_MAX     (UINT64_C(1) << 20)
-
 /* --- the plan -------------------------------------------------------------------------------- */
 
 /* With short ticks, a hierarchy sized by the longest delay may ask for any amount. */
@@ -107,6 +104,9 @@ bool streams_plan(struct fixture *fixture)
 }
 
 /* --- lateness -------------------------------------------------------------------------------- */
+
+/* Beyond the ticks that lateness explains, a structure is not waited for. */
+#define EXTRA_TICKS_MAX (UINT64_C(1) << 20)
 
 /* The most that a structure may be late, in ticks of the stream. */
 static uint64_t late_ticks(const struct fixture *fixture)
