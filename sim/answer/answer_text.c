@@ -245,7 +245,7 @@ static void write_omitted(const struct answer *answer, FILE *stream)
         {answer->failed, "failed", "failed"},
         {answer->unsupported, "cannot take this trace", "cannot take this trace"},
         {answer->not_punctual, "fires late or early", "fire late or early"},
-        {answer->untimed, "was not timed", "were not timed"},
+        {answer->count > 0 ? answer->untimed : 0, "was not timed", "were not timed"},
     };
     const char *joint = "";
     for (size_t i = 0; i < sizeof omitted / sizeof omitted[0]; i++) {

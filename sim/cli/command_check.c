@@ -721,26 +721,30 @@ static int run_check(void *at, int argc, char **argv)
      * cases limit themselves. */
     temporary_files_lie_in_memory();
     bool table = arguments->format == FORMAT_TABLE;
-    if (table) {
+    bool replays = arguments->replay_path != NULL;
+    if (table && !replays) {
         print_head(&report);
     }
     const struct contender_list *contenders = &arguments->structures.contenders;
     for (size_t i = 0; i < contenders->count && status == EXIT_OK; i++) {
         size_t from = report.count;
         if (!check_one(arguments, &contenders->items[i], &report)) {
-            command_complain(error);
-            status = EXIT_USAGE;
+            command_complain(error); /* the file of operations cannot be used */
+            status = EXIT_FAULT;
         } else if (table) {
+            if (replays) {
+                print_head(&report);
+            }
             print_structure(&report, from);
         }
     }
     for (size_t i = 0; i < report.count; i++) {
         report.faults += report.rows[i].verdict.result == KIT_FAULT;
     }
-    if (table) {
+    if (table && status == EXIT_OK) {
         text_page_end(&report.page);
         print_faults(&report);
-    } else if (!print_json(&report, argc, argv)) {
+    } else if (status == EXIT_OK && !print_json(&report, argc, argv)) {
         status = EXIT_FAULT;
     }
     if (arguments->save_path != NULL && !save_trace(arguments, &report, error)) {

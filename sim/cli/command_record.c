@@ -116,6 +116,7 @@ static bool run_recorded(char **command, const char *recorder, const char *recor
     struct sigaction action = {.sa_handler = pass_on};
     (void)sigaction(SIGINT, &action, NULL);
     (void)sigaction(SIGTERM, &action, NULL);
+    (void)sigaction(SIGHUP, &action, NULL);
     pid_t pid = fork();
     if (pid < 0) {
         return error_set(error, "%s: cannot be run: %s", command[0], strerror(errno));
@@ -174,7 +175,7 @@ static enum exit_status conclude(const struct record_arguments *arguments,
         if (ran) {
             (void)fprintf(
                 stderr,
-                "timerlab: %s started no timer of libevent, libev or libuv, or exported with "
+                "timerlab: %s started no timer of libevent, libev, libuv or an export with "
                 "--prefix timers; it must link one of them dynamically (ldd shows it)\n",
                 name);
         }
@@ -214,8 +215,9 @@ int command_record(int argc, char **argv)
         .text = "Runs COMMAND and records the timers that it starts and stops with libevent, libev "
                 "or libuv, or those that `timerlab export --prefix timers` wrote.\vThe program "
                 "must link one of these dynamically. Processes that it forks are recorded too. "
-                "Recording ends when all of them have ended; SIGINT and SIGTERM are passed on to "
-                "the program. `timerlab trace import process FILE` makes a trace of the recording.",
+                "Recording ends when all of them have ended; SIGINT, SIGTERM and SIGHUP are "
+                "passed on to the program. `timerlab trace import process FILE` makes a trace of "
+                "the recording.",
         .flags = ARGP_IN_ORDER,
         .take_word = take_command,
         .complete = complete,

@@ -138,7 +138,13 @@ static bool prepare_script(struct show_arguments *arguments, struct error *error
     struct show_setup *setup = &arguments->setup;
     char *text = arguments->script_file != NULL ? text_file_read(arguments->script_file, error)
                                                 : memory_copy(arguments->script_text);
-    bool good = text != NULL && show_script_parse(script, text, error);
+    const char *file = arguments->script_file;
+    struct error why;
+    bool good = text != NULL && show_script_parse(script, text, &why);
+    if (text != NULL && !good) {
+        (void)error_set(error, "%s%s%s", file != NULL ? file : "", file != NULL ? ": " : "",
+                        why.text);
+    }
     free(text);
     setup->capacity = script->name_count;
     setup->names = script->names;

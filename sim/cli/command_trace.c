@@ -170,8 +170,8 @@ static bool validate(struct trace_reader *reader, const struct trace_arguments *
                          arguments->paths[0], info.misplaced_event, info.misplaced - 1);
     }
     standard_files_say(stdout, arguments->paths[0]);
-    (void)printf(": valid: %" PRIu64 " operations in %" PRIu64 " blocks%s%s\n", header->events,
-                 info.blocks, header->causes_known ? "" : "; ",
+    (void)printf(": valid: %" PRIu64 " operations in %" PRIu64 " block%s%s%s\n", header->events,
+                 info.blocks, info.blocks == 1 ? "" : "s", header->causes_known ? "" : "; ",
                  header->causes_known ? "" : TRACE_OPEN_LOOP_NOTE);
     return true;
 }

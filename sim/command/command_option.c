@@ -108,6 +108,16 @@ static void load_plugin(struct catalog *catalog, const char *text, struct argp_s
     }
 }
 
+/* An empty value is often a variable of a shell that was not set. Only an option has a name. */
+static void refuse_empty(const struct option_row *row, const char *text, struct argp_state *state)
+{
+    if (text[0] == '\0' && row->option.name != NULL) {
+        argp_error(state, "--%s takes %s, not ''", row->option.name, row->option.arg);
+    } else if (text[0] == '\0') {
+        argp_error(state, "an argument is empty");
+    }
+}
+
 /* Otherwise "-" would be a file or a folder of that name. */
 static void refuse_stream(const struct option_row *row, const char *text, struct argp_state *state)
 {
@@ -133,6 +143,7 @@ static void take_value(struct reading *reading, const struct option_row *row, ch
         refuse_stream(row, text, state);
         /* fall through */
     case OPTION_STREAM:
+        refuse_empty(row, text, state);
         memcpy(to, (const void *)&text, sizeof text);
         break;
     case OPTION_FLAG:
@@ -145,6 +156,7 @@ static void take_value(struct reading *reading, const struct option_row *row, ch
         take_choice(row, text, to, state);
         break;
     case OPTION_LIST:
+        refuse_empty(row, text, state);
         word_list_append((struct word_list *)(void *)to, text);
         break;
     case OPTION_PLUGIN:

@@ -94,6 +94,14 @@ expect 0 "^Horizon: .*, 60000 ticks" "" describe simple-wheel
 expect 0 "^Horizon: .*, 60001 ticks" "" describe fixed-wheel
 
 expect 0 "" "t.trace: reactions 0: " trace import csv trace.csv -o t.trace
+# What is empty is named, and so is the file that holds a wrong step or operation.
+expect 2 "" "sim: --output takes DIR, not ''" sim t.trace -a ordered-list -o ""
+expect 2 "" "trace info: an argument is empty" trace info ""
+expect 2 "" "sim: an argument is empty" sim "" -a ordered-list
+echo hello >words
+expect 1 "" "timerlab: words: step 'hello': " show binary-heap -f words
+expect 1 "" "timerlab: words, line 1: expected 'create" check -a binary-heap --replay words
+expect 1 "" "timerlab: none: cannot be read" check -a binary-heap --replay none --format json
 # Ids that are no numbers: the message names the importer that takes them.
 printf 'tick,id,op,delay\n0,conn-a,start,5\n1,conn-b,start,7\n' >named.csv
 expect 1 "" "line 2: no timer id .* \`timerlab trace import events --time tick --time-unit ms --op op --key id\`" \
@@ -120,7 +128,7 @@ for command in 'sim t.trace' 'sweep idle -o points' 'tune t.trace' check 'check 
 done
 # Nor in a file of operations.
 printf 'create capacity 4 now 0 max-delay 10 options path=kept\nstart 0 in 5\n' >operations
-expect 2 "structure +group" "path=kept: .*omit path, and set TMPDIR to a folder" check -a "durable(binary-heap)" --replay operations
+expect 1 "" "path=kept: .*omit path, and set TMPDIR to a folder" check -a "durable(binary-heap)" --replay operations
 if [ -e kept ] || [ -e points ]; then
     complain "a refused path= leaves something behind"
 fi
