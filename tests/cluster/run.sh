@@ -18,6 +18,11 @@ status=0
 PATH=$PWD/empty "$TIMERLAB" cluster run -n 10 >said 2>&1 || status=$?
 [ "$status" = 2 ] || complain "without redis-server it ended with $status"
 grep -q 'redis-server is not installed (Debian: redis-server)' said || complain "without redis-server: $(cat said)"
+# The last line of an engine that does not start is shown: its log is removed.
+mkdir broken
+printf '#!/bin/sh\necho first\necho no memory\nexit 1\n' >broken/redis-server
+chmod +x broken/redis-server
+PATH=$PWD/broken:$PATH expect 1 'redis did not start: no memory$' lease -n 10
 
 # Nothing is lost whoever is killed, and every second call has its cause.
 expect 0 ',ok,' lease -n 1000 --kills 25 --pauses 2 --format csv --seed 3 -o out

@@ -86,6 +86,16 @@ END
     "$TIMERLAB" trace import process many.rec -o many.trace 2>many.counts || complain "$(cat many.counts)"
     is many records 65536
     is many malformed_records 0
+    # A terminal that is closed ends the program, and the recording is saved.
+    sed -i 's/#include "timers.h"/&\n#include <stdio.h>\n#include <unistd.h>/; s/    timers_destroy(timers);/    puts("started");\n    fflush(stdout);\n    pause();/' exported.c
+    "${CC:-cc}" -Itimers exported.c -L. -ltimers -Wl,-rpath,. -o pausing || complain "exported.c does not compile"
+    mkfifo started
+    "$TIMERLAB" record -o pausing.rec -- ./pausing >started 2>err &
+    read -r _ <started
+    kill -HUP $!
+    wait $! || complain "SIGHUP: status $?: $(cat err)"
+    "$TIMERLAB" trace import process pausing.rec -o pausing.trace 2>pausing.counts || complain "SIGHUP: $(cat pausing.counts)"
+    is pausing malformed_records 0
 fi
 
 # What cannot be saved in the end is kept all the same.

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <pwd.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -75,4 +76,24 @@ bool engine_spawn(const char *const argv[], const char *log, const char *user, p
     }
     return *pid > 0 ||
            error_set(error, "%s cannot be started: there is no process for it", argv[0]);
+}
+
+bool engine_failed(const char *what, const char *log, struct error *error)
+{
+    char line[512];
+    char last[512] = "";
+    FILE *stream = fopen(log, "re");
+    while (stream != NULL && fgets(line, sizeof line, stream) != NULL) {
+        line[strcspn(line, "\n")] = '\0';
+        if (line[0] != '\0') {
+            memcpy(last, line, sizeof last);
+        }
+    }
+    if (stream != NULL) {
+        (void)fclose(stream);
+    }
+    if (last[0] != '\0') {
+        return error_set(error, "%s: %s", what, last);
+    }
+    return error_set(error, "%s, and printed nothing: is there room in $TMPDIR?", what);
 }

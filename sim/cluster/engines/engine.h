@@ -180,4 +180,8 @@ const struct engine_kind *engine_find(const char *text, struct error *error);
 bool engine_spawn(const char *const argv[], const char *log, const char *user, pid_t *pid,
                   struct error *error);
 
+/* Set `error` to `what` and the last line of `log`, which is removed with its folder. Returns
+ * false. */
+bool engine_failed(const char *what, const char *log, struct error *error);
+
 #endif

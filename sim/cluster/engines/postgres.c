@@ -472,7 +472,7 @@ static bool postgres_prepare(struct engine_server *server, struct error *error)
         return false;
     }
     return (waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0) ||
-           error_set(error, "postgres: initdb failed; see %s", log);
+           engine_failed("postgres: initdb failed", log, error);
 }
 
 static bool postgres_serve(struct engine_server *server, struct error *error)

@@ -124,10 +124,12 @@ static bool connect_engine(struct conductor *conductor)
                                                &conductor->engine, conductor->error);
         pid_t pid = conductor->server.pid;
         if (end == ENGINE_GONE && waitpid(pid, &status, WNOHANG) == pid) {
-            return error_set(conductor->error,
-                             "%s did not start (Debian: %s); its last words are in %s",
-                             conductor->plan->engine->name, conductor->plan->engine->package,
-                             conductor->server.folder);
+            const char *name = conductor->plan->engine->name;
+            char what[64];
+            char log[sizeof conductor->server.folder + 32];
+            (void)snprintf(what, sizeof what, "%s did not start", name);
+            (void)snprintf(log, sizeof log, "%s/%s.log", conductor->server.folder, name);
+            return engine_failed(what, log, conductor->error);
         }
         if (end == ENGINE_GONE && clock_now_ns() - begun > HANGS_AFTER_S * UINT64_C(1000000000)) {
             return false;
