@@ -10,6 +10,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <xxhash.h>
 
 /* --- calls ----------------------------------------------------------------------------------- */
 
@@ -35,51 +36,26 @@ static void add_call(struct play *play, unsigned thread, struct history_call cal
     }
 }
 
-/* Call the hook, and add the call to the history. */
-static void make_call(struct play *play, unsigned thread, struct history_call call)
+/* Call the hook of a start, stop or next, and add the call to the history. */
+static void call_hook(struct play *play, unsigned thread, struct history_call call)
 {
-    const struct tl_algo *algo = play->subject.algo;
+    const struct kit_subject *subject = &play->subject;
+    const struct tl_algo *algo = subject->algo;
+    uint64_t clock = atomic_load_explicit(&play->clock, memory_order_relaxed);
+    struct tl_precision precision =
+        tl_algo_precision(algo, subject->options, due_delay(clock, call.tick));
+    call.early = precision.early_ticks;
+    call.late = precision.late_ticks;
     call.begun = take_moment(play);
     if (call.kind == HISTORY_START) {
-        call.status = algo->start(play->subject.self, call.id, call.tick);
+        call.status = algo->start(subject->self, call.id, call.tick);
     } else if (call.kind == HISTORY_STOP) {
-        call.status = algo->stop(play->subject.self, call.id);
+        call.status = algo->stop(subject->self, call.id);
     } else {
-        call.tick = algo->next(play->subject.self);
+        call.tick = algo->next(subject->self);
     }
     call.ended = take_moment(play);
     add_call(play, thread, call);
-}
-
-static void start_in(struct play *play, unsigned thread, uint32_t id, uint64_t deadline,
-                     uint64_t advance)
-{
-    uint64_t clock = atomic_load_explicit(&play->clock, memory_order_relaxed);
-    uint64_t delay = deadline > clock ? deadline - clock : 0;
-    struct tl_precision precision =
-        tl_algo_precision(play->subject.algo, play->subject.options, delay);
-    make_call(play, thread,
-              (struct history_call){.kind = HISTORY_START,
-                                    .id = id,
-                                    .tick = deadline,
-                                    .advance = advance,
-                                    .early = precision.early_ticks,
-                                    .late = precision.late_ticks});
-}
-
-void play_start(struct play *play, unsigned thread, uint32_t id, uint64_t deadline)
-{
-    start_in(play, thread, id, deadline, 0);
-}
-
-void play_stop(struct play *play, unsigned thread, uint32_t id)
-{
-    make_call(play, thread, (struct history_call){.kind = HISTORY_STOP, .id = id});
-}
-
-void play_next(struct play *play, unsigned thread)
-{
-    make_call(play, thread, (struct history_call){.kind = HISTORY_NEXT});
 }
 
 /* An advance under way. */
@@ -112,14 +88,15 @@ static void on_fire(void *ctx, uint32_t id, uint64_t now)
     struct play_callback callback = play->callbacks[id];
     play->callbacks[id] = (struct play_callback){.restarts = false};
     if (callback.restarts) {
-        start_in(play, advancing->thread, id, now, play->advance);
+        call_hook(play, advancing->thread,
+                  (struct history_call){.id = id, .tick = now, .advance = play->advance});
     }
     if (callback.stops) {
-        play_stop(play, advancing->thread, callback.other);
+        play_call(play, advancing->thread, (struct play_call){'X', callback.other, 0});
     }
 }
 
-void play_advance(struct play *play, unsigned thread, uint64_t now)
+static void advance(struct play *play, unsigned thread, uint64_t now)
 {
     struct advancing advancing = {play, thread, now, take_moment(play), 0};
     struct history_call call = {.tick = now, .begun = advancing.begun, .ended = advancing.begun};
@@ -139,6 +116,30 @@ void play_advance(struct play *play, unsigned thread, uint64_t now)
     }
 }
 
+void play_call(struct play *play, unsigned thread, struct play_call call)
+{
+    struct play_callback *callback = &play->callbacks[call.id];
+    switch (call.kind) {
+    case 'A':
+        advance(play, thread, call.tick);
+        break;
+    case 'R':
+        callback->restarts = true;
+        break;
+    case 'K':
+        callback->stops = true;
+        callback->other = (uint32_t)call.tick;
+        break;
+    default:
+        call_hook(play, thread,
+                  (struct history_call){.kind = call.kind == 'S'   ? HISTORY_START
+                                                : call.kind == 'X' ? HISTORY_STOP
+                                                                   : HISTORY_NEXT,
+                                        .id = call.id,
+                                        .tick = call.tick});
+    }
+}
+
 /* --- the model ------------------------------------------------------------------------------- */
 
 enum { CALLS_MAX = 64, TRIED_MAX = 1024, SHOWN_MAX = 14 };
@@ -152,16 +153,11 @@ struct timer_model {
     bool owed; /* the running advance must fire it: the start had returned */
 };
 
-/* The calls that have taken effect, and the state after them. */
-struct tried {
-    uint64_t passed;
-    struct timer_model timer;
-};
-
 struct search {
     const struct history_call *calls[CALLS_MAX]; /* in the order of their begin */
     size_t count;
-    struct tried tried[TRIED_MAX];
+    uint64_t
+        tried[TRIED_MAX]; /* hashes of the calls that had taken effect and the state after them */
     size_t tried_count;
     size_t most; /* the most moments that were put in order, and the call that then failed */
     const struct history_call *stuck;
@@ -211,19 +207,17 @@ static bool allow(struct timer_model *timer, const struct history_call *call)
 /* Whether the state is new. */
 static bool remember(struct search *search, uint64_t passed, const struct timer_model *timer)
 {
-    uint64_t hash = (passed ^ (uintptr_t)timer->start) * UINT64_C(0x9e3779b97f4a7c15);
+    const uint64_t state[] = {passed, (uintptr_t)timer->start, timer->limit, timer->pending,
+                              timer->owed};
+    uint64_t hash = XXH3_64bits(state, sizeof state) | 1;
     size_t at = (size_t)(hash >> 40) % TRIED_MAX;
-    while (search->tried[at].passed != 0) {
-        const struct tried *tried = &search->tried[at];
-        if (tried->passed == passed && tried->timer.start == timer->start &&
-            tried->timer.limit == timer->limit && tried->timer.pending == timer->pending &&
-            tried->timer.owed == timer->owed) {
+    for (; search->tried[at] != 0; at = (at + 1) % TRIED_MAX) {
+        if (search->tried[at] == hash) {
             return false;
         }
-        at = (at + 1) % TRIED_MAX;
     }
     search->tried_count++;
-    search->tried[at] = (struct tried){passed, *timer};
+    search->tried[at] = hash;
     return true;
 }
 
@@ -289,29 +283,21 @@ static bool gather(struct search *search, const struct history *logs, uint32_t i
 
 static void write_call(const struct history_call *call, char *text, size_t bytes)
 {
-    const char *result = call->status == TL_OK ? "ok" : tl_status_name(call->status);
-    char who = (char)('A' + (int)call->thread);
-    switch (call->kind) {
-    case HISTORY_START:
-        (void)snprintf(text, bytes, "%c start for tick %" PRIu64 "%s: %s", who, call->tick,
-                       call->advance != 0 ? " (in a callback)" : "", result);
-        break;
-    case HISTORY_STOP:
-        (void)snprintf(text, bytes, "%c stop: %s", who, result);
-        break;
-    case HISTORY_EXPIRY:
-        (void)snprintf(text, bytes, "%c expiry at tick %" PRIu64, who, call->tick);
-        break;
-    case HISTORY_NEXT:
-        (void)snprintf(text, bytes, "%c next: %" PRIu64, who, call->tick);
-        break;
-    case HISTORY_BEGIN:
-        (void)snprintf(text, bytes, "%c advance to tick %" PRIu64 " begins", who, call->tick);
-        break;
-    case HISTORY_END:
-        (void)snprintf(text, bytes, "%c advance to tick %" PRIu64 " returns", who, call->tick);
-        break;
+    static const char *const words[] = {
+        "start for tick", "stop", "expiry at tick", "next:", "advance to tick", "advance to tick"};
+    bool has_status = call->kind <= HISTORY_STOP;
+    const char *end = has_status                    ? tl_status_name(call->status)
+                      : call->kind == HISTORY_BEGIN ? " begins"
+                      : call->kind == HISTORY_END   ? " returns"
+                                                    : "";
+    char tick[24] = "";
+    if (call->kind != HISTORY_STOP) {
+        (void)snprintf(tick, sizeof tick, " %" PRIu64, call->tick);
     }
+    bool is_inside = call->kind == HISTORY_START && call->advance != 0;
+    (void)snprintf(text, bytes, "%c %s%s%s%s%s", (char)('A' + (int)call->thread), words[call->kind],
+                   tick, is_inside ? " (in a callback)" : "", has_status ? ": " : "",
+                   has_status && call->status == TL_OK ? "ok" : end);
 }
 
 /* Report the result without an explanation, and the calls about this timer. */

@@ -64,11 +64,16 @@ struct play {
     struct history logs[PLAY_THREADS]; /* a thread has a log of its own */
 };
 
-/* Call a hook as thread number `thread`, and add the call to the history. */
-void play_start(struct play *play, unsigned thread, uint32_t id, uint64_t deadline);
-void play_stop(struct play *play, unsigned thread, uint32_t id);
-void play_advance(struct play *play, unsigned thread, uint64_t now);
-void play_next(struct play *play, unsigned thread);
+/* A call: start timer `id` for `tick` (S), stop it (X), advance to `tick` (A), or ask for next (N);
+ * or let the next callback of timer `id` start it again (R), or stop timer number `tick` (K). */
+struct play_call {
+    char kind;
+    uint32_t id;
+    uint64_t tick;
+};
+
+/* Make a call as thread number `thread`, and add what is called to the history. */
+void play_call(struct play *play, unsigned thread, struct play_call call);
 
 /* Judge the history so far and begin another one. No timer may be pending. Timers with more
  * than 64 calls are not judged. `what` describes the run in the message of a fault, which ends the

@@ -1,4 +1,4 @@
-#include "kit_cases.h"
+#include "kit_script.h"
 
 #include <string.h>
 
@@ -135,13 +135,13 @@ static const struct kit_case cases[] = {
 
 const struct kit_case *kit_cases(size_t *count)
 {
-    *count = sizeof cases / sizeof cases[0];
+    *count = LENGTH(cases);
     return cases;
 }
 
 const struct kit_case *kit_case_find(const char *name)
 {
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < LENGTH(cases); i++) {
         if (strcmp(cases[i].name, name) == 0) {
             return &cases[i];
         }
@@ -155,6 +155,7 @@ static void run_under(struct kit_run *run, const void *options)
     memcpy(run->witness->options, options, sizeof run->witness->options);
     run->algo = run->target->algo;
     run->layout = (struct kit_records_layout){.lodging = KIT_LODGING_OWN};
+    run->place = KIT_GUARD_CANARIES;
     run->contract_case->function(run);
 }
 

@@ -4,7 +4,6 @@
 #include "memory.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,19 +36,9 @@ struct walk {
     bool sorted;
 };
 
-static noreturn void walk_fail(const struct walk *walk, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-
-static noreturn void walk_fail(const struct walk *walk, const char *format, ...)
-{
-    char what[400];
-    va_list arguments;
-    va_start(arguments, format);
-    (void)vsnprintf(what, sizeof what, format, arguments);
-    va_end(arguments);
-    kit_fail(walk->subject->witness, FAULT_WALK, "walk at clock %" PRIu64 " shows %s",
-             walk->subject->clock, what);
-}
+#define WALK_FAIL(walk, format, ...)                                                               \
+    kit_fail((walk)->subject->witness, FAULT_WALK, "walk at clock %" PRIu64 " shows " format,      \
+             (walk)->subject->clock, __VA_ARGS__)
 
 static int by_index(const void *left, const void *right)
 {
@@ -67,10 +56,10 @@ static void check_cells(const struct walk *walk)
         struct link link = walk->links[i];
         struct link parent = {.index = link.parent};
         if (i > 0 && link.index == walk->links[i - 1].index) {
-            walk_fail(walk, "two cells %" PRIu64 " in `%s`", link.index, walk->part_name);
+            WALK_FAIL(walk, "two cells %" PRIu64 " in `%s`", link.index, walk->part_name);
         }
         if (walk->part.form == TL_FORM_WHEEL && link.index != i) {
-            walk_fail(walk, "cell %" PRIu64 " of the wheel `%s`, and no cell %" PRIu64, link.index,
+            WALK_FAIL(walk, "cell %" PRIu64 " of the wheel `%s`, and no cell %" PRIu64, link.index,
                       walk->part_name, i);
         }
         has_root = has_root || link.parent == TL_NEVER;
@@ -80,7 +69,7 @@ static void check_cells(const struct walk *walk)
         bool is_shown =
             bsearch(&parent, walk->links, (size_t)walk->cells, sizeof parent, by_index) != NULL;
         if (walk->part.form != TL_FORM_TREE || link.parent == link.index || !is_shown) {
-            walk_fail(walk, "cell %" PRIu64 " of `%s` hanging from %" PRIu64 ", %s", link.index,
+            WALK_FAIL(walk, "cell %" PRIu64 " of `%s` hanging from %" PRIu64 ", %s", link.index,
                       walk->part_name, link.parent,
                       walk->part.form != TL_FORM_TREE ? "and the part is no tree"
                       : is_shown                      ? "itself"
@@ -88,7 +77,7 @@ static void check_cells(const struct walk *walk)
         }
     }
     if (!has_root) {
-        walk_fail(walk, "a tree `%s` in which every cell hangs from another", walk->part_name);
+        WALK_FAIL(walk, "a tree `%s` in which every cell hangs from another", walk->part_name);
     }
 }
 
@@ -98,7 +87,7 @@ static void end_part(struct walk *walk)
         return;
     }
     if (walk->part.form == TL_FORM_WHEEL && (walk->cells == 0 || walk->hands > 1)) {
-        walk_fail(walk, "a wheel `%s` with %s", walk->part_name,
+        WALK_FAIL(walk, "a wheel `%s` with %s", walk->part_name,
                   walk->cells == 0 ? "no cells" : "more than one hand");
     }
     if (!walk->sorted) {
@@ -112,7 +101,7 @@ static void see_part(void *ctx, const struct tl_part *part)
     struct walk *walk = ctx;
     end_part(walk);
     if (part->name == NULL || part->form > TL_FORM_TREE) {
-        walk_fail(walk, "a part without a name, or of no known form");
+        WALK_FAIL(walk, "a part %s", "without a name, or of no known form");
     }
     walk->part = *part;
     (void)snprintf(walk->part_name, sizeof walk->part_name, "%s", part->name);
@@ -133,11 +122,11 @@ static void see_cell(void *ctx, const struct tl_cell *cell)
 {
     struct walk *walk = ctx;
     if (walk->part.name == NULL) {
-        walk_fail(walk, "cell %" PRIu64 " before any part", cell->index);
+        WALK_FAIL(walk, "cell %" PRIu64 " before any part", cell->index);
     }
     keep_link(walk, cell);
     if (cell->from > cell->to) {
-        walk_fail(walk,
+        WALK_FAIL(walk,
                   "cell %" PRIu64 " of `%s`, for ticks "
                   "%" PRIu64 " to %" PRIu64,
                   cell->index, walk->part_name, cell->from, cell->to);
@@ -159,14 +148,14 @@ static void check_held(const struct walk *walk, const struct tl_held *held)
     }
     if (held->at != TL_NEVER && held->at != timer->due &&
         (held->at > timer->limit || (held->at < timer->due && timer->filed_under == timer->due))) {
-        walk_fail(walk, "timer %" PRIu32 " kept with tick %" PRIu64 ", and it is due at %" PRIu64,
+        WALK_FAIL(walk, "timer %" PRIu32 " kept with tick %" PRIu64 ", and it is due at %" PRIu64,
                   held->id, held->at, timer->due);
     }
     /* Where memory was refused or a slot is crowded, a timer may be in any other. */
     if (subject->guard.refused == 0 && subject->pending <= CROWD &&
         walk->part.form == TL_FORM_WHEEL && held->rounds == 0 && cell->from != TL_NEVER &&
         cell->from > timer->limit && cell->from > subject->clock) {
-        walk_fail(walk,
+        WALK_FAIL(walk,
                   "timer %" PRIu32 ", which is to fire by %" PRIu64 ", in cell %" PRIu64
                   " of `%s`, for ticks %" PRIu64 " to %" PRIu64,
                   held->id, timer->limit, cell->index, walk->part_name, cell->from, cell->to);
@@ -178,7 +167,7 @@ static void see_timer(void *ctx, const struct tl_held *held)
     struct walk *walk = ctx;
     struct kit_subject *subject = walk->subject;
     if (walk->cells == 0 || held->id >= subject->capacity) {
-        walk_fail(walk, "timer %" PRIu32 " %s", held->id,
+        WALK_FAIL(walk, "timer %" PRIu32 " %s", held->id,
                   held->id >= subject->capacity ? "of no such id" : "before any cell of its part");
     }
     if ((held->marks & TL_MARK_STALE) != 0) {
@@ -202,7 +191,7 @@ static void inspect_walk(struct kit_subject *subject)
     for (uint32_t id = 0; id < subject->capacity; id++) {
         uint32_t expected = subject->timers[id].state == KIT_TIMER_PENDING;
         if (walk.sightings[id] != expected) {
-            walk_fail(&walk, "timer %" PRIu32 " %" PRIu32 " times, and it is %s", id,
+            WALK_FAIL(&walk, "timer %" PRIu32 " %" PRIu32 " times, and it is %s", id,
                       walk.sightings[id], expected ? "pending" : "not pending");
         }
     }

@@ -26,11 +26,6 @@ bool script_is_default(const struct kit_run *run)
     return memcmp(run->options, run->target->options, sizeof run->options) == 0;
 }
 
-uint64_t script_limit_bytes(const struct kit_run *run)
-{
-    return script_is_default(run) ? run->limit_bytes : SCRIPT_VARIANT_BYTES;
-}
-
 uint32_t script_drawn(const struct kit_run *run, uint32_t least, uint32_t most)
 {
     uint64_t state = run->target->seed + least;
@@ -39,46 +34,33 @@ uint32_t script_drawn(const struct kit_run *run, uint32_t least, uint32_t most)
 
 void script_init(struct kit_run *run, struct kit_subject *subject)
 {
-    subject_init(subject, run->algo, run->options, script_limit_bytes(run), run->witness);
+    uint64_t limit_bytes = script_is_default(run) ? run->limit_bytes : SCRIPT_VARIANT_BYTES;
+    subject_init(subject, run->algo, run->options, limit_bytes, run->witness);
     subject->layout = run->layout;
+    subject->guard.place = run->place;
+    if (run->place != KIT_GUARD_CANARIES) {
+        kit_guard_watch(&subject->guard);
+    }
 }
 
 bool script_open_announced(struct kit_run *run, struct kit_subject *subject, uint32_t capacity,
                            uint64_t now, uint64_t max_delay_ticks)
 {
     script_init(run, subject);
-    enum kit_opened opened = subject_create(subject, capacity, now, max_delay_ticks);
-    if (opened == KIT_OPENED) {
-        return true;
-    }
-    subject_discard(subject);
-    if (opened == KIT_REFUSED && script_is_default(run)) {
+    bool opened = subject_create(subject, capacity, now, max_delay_ticks);
+    if (!opened && !run->witness->unavailable && script_is_default(run) &&
+        run->place == KIT_GUARD_CANARIES) { /* between pages, memory may be short */
         kit_fail(run->witness, FAULT_STATUS,
                  "create for %" PRIu32 " timers at clock %" PRIu64 ", longest delay %" PRIu64
                  ", refuses these options (with %" PRIu64 " bytes to be had)",
                  capacity, now, max_delay_ticks, run->limit_bytes);
     }
-    return false;
+    return opened;
 }
 
 bool script_open(struct kit_run *run, struct kit_subject *subject, uint32_t capacity, uint64_t now)
 {
     return script_open_announced(run, subject, capacity, now, 0);
-}
-
-bool script_open_at(struct kit_run *run, struct kit_subject *subject, enum kit_guard_place place,
-                    uint32_t capacity, uint64_t now)
-{
-    script_init(run, subject);
-    subject->guard.place = place;
-    if (place != KIT_GUARD_CANARIES) {
-        kit_guard_watch(&subject->guard);
-    }
-    bool opened = subject_create(subject, capacity, now, 0) == KIT_OPENED;
-    if (!opened) {
-        subject_discard(subject);
-    }
-    return opened;
 }
 
 void script_close(struct kit_subject *subject)
@@ -170,10 +152,19 @@ static bool skip(const char **at, const char *word)
 static bool do_operation(struct kit_subject *subject, const char **at, const uint64_t *numbers)
 {
     struct kit_op op;
+    uint64_t steps = 0;
     if (skip(at, "settle")) {
         script_settle(subject);
     } else if (skip(at, "next")) {
         (void)subject_next(subject);
+    } else if (skip(at, "draw")) {
+        script_draw_operation(subject);
+    } else if (skip(at, "start all")) {
+        for (uint32_t id = 0; id < subject->capacity; id++) {
+            script_start(subject, id, script_draw_delay(subject));
+        }
+    } else if (skip(at, "churn ") && kit_number_read(at, numbers, &steps)) {
+        script_churn(subject, (unsigned)steps, skip(at, " by one") ? BY_ONE : IRREGULARLY);
     } else if (!kit_op_read(at, numbers, &op)) {
         return false;
     } else if (kit_op_timers(&op) == 0 || op.id < subject->capacity) {
@@ -217,12 +208,14 @@ void script_each(struct kit_run *run, uint32_t capacity, uint64_t now, const uin
                  size_t count, const char *list)
 {
     struct kit_subject subject;
+    struct traffic traffic;
     if (!script_open(run, &subject, capacity, now)) {
         return;
     }
     size_t others = strchr(list, 'B') != NULL ? count : 1;
     size_t times = count * others;
     for (size_t i = 0; i < times; i++) {
+        script_traffic(&subject, &traffic, values[i / others], i);
         script_do(&subject, list,
                   (const uint64_t[]){values[i / others], values[i % others], i, times - 1 - i});
     }
@@ -232,19 +225,25 @@ void script_each(struct kit_run *run, uint32_t capacity, uint64_t now, const uin
 
 /* --- random traffic --------------------------------------------------------------------------- */
 
-void script_traffic(struct traffic *traffic, const struct kit_run *run, uint64_t span,
+void script_traffic(struct kit_subject *subject, struct traffic *traffic, uint64_t span,
                     uint64_t seed)
 {
     traffic->random = seed;
     traffic->span = span;
-    traffic->boundary_count = kit_boundaries(run->algo, run->options, span, traffic->boundaries);
+    traffic->boundary_count = 0;
+    subject->traffic = traffic;
 }
 
-uint64_t script_draw_delay(struct traffic *traffic, uint64_t clock)
+uint64_t script_draw_delay(const struct kit_subject *subject)
 {
+    struct traffic *traffic = subject->traffic;
     uint64_t random = kit_random(&traffic->random);
     uint64_t more = random >> 8;
-    uint64_t unit;
+    if (traffic->boundary_count == 0) {
+        traffic->boundary_count =
+            kit_boundaries(subject->algo, subject->options, traffic->span, traffic->boundaries);
+    }
+    uint64_t boundary = traffic->boundaries[more % traffic->boundary_count];
     switch (random % 8) {
     case 0:
         return more % 4;
@@ -255,71 +254,48 @@ uint64_t script_draw_delay(struct traffic *traffic, uint64_t clock)
     case 4:
         return more % (traffic->span + 1);
     case 5:
-        unit = traffic->boundaries[more % traffic->boundary_count];
-        return unit > 0 ? unit - clock % unit : 0;
+        return boundary > 0 ? boundary - subject->clock % boundary : 0;
     default:
-        return traffic->boundaries[more % traffic->boundary_count];
+        return boundary;
     }
 }
 
-void script_draw_operation(struct traffic *traffic, struct kit_subject *subject)
+void script_draw_operation(struct kit_subject *subject)
 {
-    uint64_t random = kit_random(&traffic->random);
+    uint64_t random = kit_random(&subject->traffic->random);
     uint32_t id = (uint32_t)(random >> 32) % subject->capacity;
     if (random % 8 < 6) {
-        script_start(subject, id, script_draw_delay(traffic, subject->clock));
+        script_start(subject, id, script_draw_delay(subject));
     } else {
         script_stop(subject, id);
     }
 }
 
-void script_draw_starts(struct traffic *traffic, struct kit_subject *subject, uint32_t count)
-{
-    for (uint32_t id = 0; id < count; id++) {
-        script_start(subject, id, script_draw_delay(traffic, subject->clock));
-    }
-}
-
-void script_churn(struct traffic *traffic, struct kit_subject *subject, unsigned steps,
-                  enum pace pace)
+void script_churn(struct kit_subject *subject, unsigned steps, enum pace pace)
 {
     for (unsigned i = 0; i < steps; i++) {
         if (subject->capacity > 0) {
-            script_draw_operation(traffic, subject);
+            script_draw_operation(subject);
         }
-        uint64_t random = kit_random(&traffic->random);
+        uint64_t random = kit_random(&subject->traffic->random);
         uint64_t step = 1;
         if (pace == IRREGULARLY) {
-            step = random % 4 == 0   ? (random >> 8) % (traffic->span + 1)
+            step = random % 4 == 0   ? (random >> 8) % (subject->traffic->span + 1)
                    : random % 4 == 1 ? 0
                                      : (random >> 8) % 20;
-        }
-        if (pace == BY_NEXT) {
-            uint64_t next = subject_next(subject);
-            step = next != TL_NEVER && next > subject->clock ? next - subject->clock : 0;
         }
         script_advance(subject, subject->clock + step);
     }
 }
 
-bool script_play(struct kit_run *run, uint32_t capacity, uint64_t now, uint64_t span, uint64_t seed,
+void script_play(struct kit_run *run, uint32_t capacity, uint64_t now, uint64_t span, uint64_t seed,
                  script_fn *body)
 {
     struct kit_subject subject;
-    if (!script_open(run, &subject, capacity, now)) {
-        return false;
-    }
     struct traffic traffic;
-    script_traffic(&traffic, run, span, seed);
-    body(&subject, &traffic);
-    script_close(&subject);
-    return true;
-}
-
-void script_each_span(struct kit_run *run, uint32_t capacity, uint64_t now, const uint64_t *spans,
-                      size_t count, uint64_t seed, script_fn *body)
-{
-    for (size_t i = 0; i < count && script_play(run, capacity, now, spans[i], seed + i, body);
-         i++) {
+    if (script_open(run, &subject, capacity, now)) {
+        script_traffic(&subject, &traffic, span, seed);
+        body(&subject);
+        script_close(&subject);
     }
 }

@@ -1,12 +1,31 @@
 /*
- * kit_script.h: the functions that contract cases are written with. A case opens a subject, executes
- * operations on it and closes it; the judge (kit_subject.h) reports faults.
+ * kit_script.h: the contract cases (kit_cases.c has the list), and the functions that they are written
+ * with. A case opens a subject, executes operations on it and closes it; the judge (kit_subject.h)
+ * compares the result of every call with the model, and reports faults.
  */
 #ifndef SIM_KIT_SCRIPT_H
 #define SIM_KIT_SCRIPT_H
 
 #include "due.h"
 #include "kit_subject.h"
+
+/* Run the case under the options of the run. */
+typedef void kit_case_fn(struct kit_run *run);
+
+kit_case_fn case_create, case_empty, case_destroy_pending, case_two_instances,
+    case_several_instances, case_deadline_near, case_boundaries, case_boundaries_together,
+    case_deadline_far, case_announced, case_restart, case_stop_idle, case_stop_pending,
+    case_reused_id, case_callback_self, case_callback_others, case_callback_same_tick,
+    case_callback_again, case_callback_mixed, case_budget, case_budget_left_over,
+    case_budget_callback, case_advance_mixed, case_advance_jump, case_long_idle, case_precision,
+    case_next, case_next_drive, case_next_turn, case_order, case_fifo, case_refused, case_full,
+    case_horizon, case_options_ends, case_reserve_grows, case_reserve_word, case_allocation_failure,
+    case_memory_guard, case_memory_pages, case_memory_sizes, case_memory_in_sight,
+    case_memory_bounded, case_many_one_tick, case_many_exactly, case_many_churn, case_many_reserved,
+    case_callback_crowd, case_long_life, case_number_again, case_records, case_records_moved,
+    case_records_beside, case_records_none, case_records_alike, case_records_contract, case_small,
+    case_invariants, case_counters, case_undisturbed, case_cost, case_span, case_determinism,
+    case_two_threads, case_concurrent_steps, case_concurrent_stress;
 
 #define LENGTH(array)        (sizeof(array) / sizeof(array)[0])
 
@@ -27,9 +46,6 @@ extern const uint64_t script_powers[64];
 /* Whether the run is under the target's own option values. */
 bool script_is_default(const struct kit_run *run);
 
-/* Return the memory limit of a structure under the run's option values. */
-uint64_t script_limit_bytes(const struct kit_run *run);
-
 /* Return a number from `least` to `most` that depends on the target's seed. */
 uint32_t script_drawn(const struct kit_run *run, uint32_t least, uint32_t most);
 
@@ -43,11 +59,6 @@ bool script_open(struct kit_run *run, struct kit_subject *subject, uint32_t capa
 /* The same with the longest delay announced; 0: not known. */
 bool script_open_announced(struct kit_run *run, struct kit_subject *subject, uint32_t capacity,
                            uint64_t now, uint64_t max_delay_ticks);
-
-/* The same with canaries or protected pages at each block of its memory and of the records; false
- * also if there is no memory. With pages, one subject at a time in a process. */
-bool script_open_at(struct kit_run *run, struct kit_subject *subject, enum kit_guard_place place,
-                    uint32_t capacity, uint64_t now);
 
 /* Inspect, let all timers fire, inspect again, and destroy. */
 void script_close(struct kit_subject *subject);
@@ -71,6 +82,9 @@ void script_settle(struct kit_subject *subject);
  *
  *     next                 ask for the next expiry
  *     settle               advance from due tick to due tick until no timer is pending
+ *     draw                 start or stop a drawn timer; needs traffic, as do the next ones
+ *     start all            start each timer with a drawn delay
+ *     churn 60             60 times, draw and advance irregularly; or `by one`, by one tick each time
  *     300 times stop 1     the operation is repeated
  *     9 times (...; ...)   so is a group
  *
@@ -79,8 +93,8 @@ void script_settle(struct kit_subject *subject);
 void script_do(struct kit_subject *subject, const char *list, const uint64_t *numbers);
 
 /* Execute a list on one structure for each value A, and, if it contains a B, for each value B as
- * well; C is how often it was executed before, D how often it still will be. At the end all timers
- * expire. */
+ * well; C is how often it was executed before, D how often it still will be. Drawn delays are mostly
+ * shorter than A. At the end all timers expire. */
 void script_each(struct kit_run *run, uint32_t capacity, uint64_t now, const uint64_t *values,
                  size_t count, const char *list);
 
@@ -103,39 +117,31 @@ bool script_goes_on(struct script_time *time, uint64_t i);
 /* Random operations of a case. */
 struct traffic {
     uint64_t random;
-    uint64_t boundaries[KIT_BOUNDARIES_MAX];
-    size_t boundary_count;
     uint64_t span; /* delays are mostly shorter */
+    uint64_t boundaries[KIT_BOUNDARIES_MAX];
+    size_t boundary_count; /* 0: not computed */
 };
 
-/* Begin traffic for the structure of the run. */
-void script_traffic(struct traffic *traffic, const struct kit_run *run, uint64_t span,
+/* Begin the traffic of a structure. */
+void script_traffic(struct kit_subject *subject, struct traffic *traffic, uint64_t span,
                     uint64_t seed);
 
-/* Draw a delay for a timer that is started at `clock`. */
-uint64_t script_draw_delay(struct traffic *traffic, uint64_t clock);
+/* Draw a delay for a timer that is started now. */
+uint64_t script_draw_delay(const struct kit_subject *subject);
 
 /* Start, restart or stop some timer. */
-void script_draw_operation(struct traffic *traffic, struct kit_subject *subject);
+void script_draw_operation(struct kit_subject *subject);
 
-/* Start timers 0 to count - 1 with drawn delays. */
-void script_draw_starts(struct traffic *traffic, struct kit_subject *subject, uint32_t count);
-
-enum pace { BY_ONE, IRREGULARLY, BY_NEXT };
+enum pace { BY_ONE, IRREGULARLY };
 
 /* Execute `steps` times one operation, if there are timers, and one advance. */
-void script_churn(struct traffic *traffic, struct kit_subject *subject, unsigned steps,
-                  enum pace pace);
+void script_churn(struct kit_subject *subject, unsigned steps, enum pace pace);
 
-/* Operations on a subject between opening and closing. */
-typedef void script_fn(struct kit_subject *subject, struct traffic *traffic);
+/* Operations on a subject with traffic, between opening and closing. */
+typedef void script_fn(struct kit_subject *subject);
 
-/* Open a subject, call `body` and close it; false if it could not be opened. */
-bool script_play(struct kit_run *run, uint32_t capacity, uint64_t now, uint64_t span, uint64_t seed,
+/* Open a subject, call `body` and close it. */
+void script_play(struct kit_run *run, uint32_t capacity, uint64_t now, uint64_t span, uint64_t seed,
                  script_fn *body);
-
-/* The same for each span with successive seeds, until a subject cannot be opened. */
-void script_each_span(struct kit_run *run, uint32_t capacity, uint64_t now, const uint64_t *spans,
-                      size_t count, uint64_t seed, script_fn *body);
 
 #endif

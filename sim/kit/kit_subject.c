@@ -230,7 +230,6 @@ static void move_records(struct kit_subject *subject, uint32_t room)
     uint64_t allocations = subject->guard.allocations;
     subject->passed = subject->records.given;
     kit_enter(subject, KIT_HOOK_MOVED, room, subject->clock);
-    subject->calls++;
     subject->algo->moved(subject->self, &subject->passed);
     memset(&subject->passed, 0x81, sizeof subject->passed);
     check_allocations(subject, allocations);
@@ -255,8 +254,8 @@ void subject_check_memory(struct kit_subject *subject)
 
 /* --- made and destroyed ----------------------------------------------------------------------- */
 
-enum kit_opened subject_create(struct kit_subject *subject, uint32_t capacity, uint64_t now,
-                               uint64_t max_delay_ticks)
+bool subject_create(struct kit_subject *subject, uint32_t capacity, uint64_t now,
+                    uint64_t max_delay_ticks)
 {
     model_grow(subject, capacity);
     subject->clock = now;
@@ -298,7 +297,7 @@ enum kit_opened subject_create(struct kit_subject *subject, uint32_t capacity, u
             kit_fail(subject->witness, FAULT_STATUS, "create returned TL_OK and no structure");
         }
         check_count(subject, "after create");
-        return KIT_OPENED;
+        return true;
     }
     subject_check_memory(subject);
     if (subject->self != NULL) {
@@ -319,7 +318,8 @@ enum kit_opened subject_create(struct kit_subject *subject, uint32_t capacity, u
     }
     subject->witness->log.alive--;
     subject->witness->unavailable |= status == TL_ERR_UNAVAILABLE;
-    return status == TL_ERR_UNAVAILABLE ? KIT_UNAVAILABLE : KIT_REFUSED;
+    subject_discard(subject);
+    return false;
 }
 
 void subject_discard(struct kit_subject *subject)
@@ -367,7 +367,6 @@ bool subject_reserve(struct kit_subject *subject, uint32_t capacity)
         move_records(subject, capacity + capacity / 2);
     }
     kit_enter(subject, KIT_HOOK_RESERVE, capacity, subject->clock);
-    subject->calls++;
     enum tl_status status = subject->algo->reserve(subject->self, capacity);
     bool starved = subject->guard.refused != refused;
     if (status == TL_OK) {
@@ -395,7 +394,6 @@ enum tl_status subject_start(struct kit_subject *subject, uint32_t id, uint64_t 
     op.ticks = kit_ticks_to(subject->clock, deadline);
     note(subject, op);
     kit_enter(subject, KIT_HOOK_START, id, deadline);
-    subject->calls++;
     enum tl_status status = subject->algo->start(subject->self, id, deadline);
     check_allocations(subject, allocations);
     if (status == TL_OK) {
@@ -438,7 +436,6 @@ enum tl_status subject_stop(struct kit_subject *subject, uint32_t id)
     uint64_t allocations = subject->guard.allocations;
     note(subject, kit_op_of(KIT_OP_STOP, id));
     kit_enter(subject, KIT_HOOK_STOP, id, timer->due);
-    subject->calls++;
     enum tl_status status = subject->algo->stop(subject->self, id);
     check_allocations(subject, allocations);
     enum tl_status expected = timer->state == KIT_TIMER_PENDING ? TL_OK : TL_IDLE;
@@ -558,17 +555,12 @@ static void subject_fired(void *ctx, uint32_t id, uint64_t now)
     }
 }
 
-/* A late timer, and whether it fires later. Nothing is checked any more. */
-struct chase {
-    uint32_t id;
-    bool fired;
-};
-
+/* The context is a late timer until it fires. Nothing is checked any more. */
 static void chase_fired(void *ctx, uint32_t id, uint64_t now)
 {
-    struct chase *chase = ctx;
+    uint32_t *late = ctx;
     (void)now;
-    chase->fired = chase->fired || id == chase->id;
+    *late = *late == id ? KIT_NO_TIMER : *late;
 }
 
 /* Reports a timer that did not fire in time. The fault is on record first; then the structure is
@@ -586,15 +578,14 @@ static noreturn void fail_late(struct kit_subject *subject, uint32_t id)
                    subject->clock);
     memcpy(witness->message, text, sizeof text);
     witness->fault = FAULT_LATE;
-    struct chase chase = {.id = id};
     uint64_t step = 1;
     uint64_t now = subject->clock;
-    for (unsigned i = 0; i < 200 && !chase.fired && now < TL_DEADLINE_MAX; i++) {
+    for (unsigned i = 0; i < 200 && id != KIT_NO_TIMER && now < TL_DEADLINE_MAX; i++) {
         now += step;
         step = i < 100 ? 1 : step * 2;
-        (void)subject->algo->advance(subject->self, now, TL_NO_BUDGET, chase_fired, &chase);
+        (void)subject->algo->advance(subject->self, now, TL_NO_BUDGET, chase_fired, &id);
     }
-    if (chase.fired) {
+    if (id == KIT_NO_TIMER) {
         kit_fail(witness, FAULT_LATE, "%s; it fired at %s%" PRIu64, text,
                  step > 1 ? "or before " : "", now);
     }
@@ -672,7 +663,6 @@ uint64_t subject_advance(struct kit_subject *subject, uint64_t now, uint64_t bud
     subject->clock = now;
     subject->advancing = true;
     kit_enter(subject, KIT_HOOK_ADVANCE, 0, now);
-    subject->calls++;
     uint64_t fired =
         subject->algo->advance(subject->self, now, subject->budget, subject_fired, subject);
     subject->advancing = false;

@@ -131,6 +131,8 @@ struct kit_timer {
 
 #define KIT_NO_TIMER UINT32_MAX
 
+struct traffic;
+
 struct kit_subject {
     const struct tl_algo *algo;
     struct kit_witness *witness;
@@ -164,34 +166,28 @@ struct kit_subject {
     uint64_t next_bound; /* the result of next before it */
     /* a number that depends on id, tick and order of all expiries */
     uint64_t fired_hash;
-    uint64_t calls; /* of hooks that change something */
     /* the callback of the caller; may be NULL */
     void (*on_fire)(struct kit_subject *subject, uint32_t id);
     void *on_fire_ctx;
-};
-
-/* The results of create that the contract allows. */
-enum kit_opened {
-    KIT_OPENED,
-    KIT_REFUSED, /* these options do not go together, or need more memory than is allowed */
-    KIT_UNAVAILABLE,
+    struct traffic *traffic; /* of a case (kit_script.h); may be NULL */
 };
 
 /* Note the hook that is about to be called, in case it does not return. For callers of hooks that
  * have no function here. */
 void kit_enter(struct kit_subject *subject, enum kit_hook hook, uint64_t id, uint64_t tick);
 
-/* Ready a subject and its guard; subject_create then makes the structure. End it with
- * subject_destroy or subject_discard. */
+/* Ready a subject and its guard; subject_create then makes the structure, to be ended with
+ * subject_destroy. False, and the subject is free: the options do not go together, need more memory
+ * than is allowed, or are unavailable, which the witness notes. */
 void subject_init(struct kit_subject *subject, const struct tl_algo *algo, const void *options,
                   uint64_t limit_bytes, struct kit_witness *witness);
-enum kit_opened subject_create(struct kit_subject *subject, uint32_t capacity, uint64_t now,
-                               uint64_t max_delay_ticks);
+bool subject_create(struct kit_subject *subject, uint32_t capacity, uint64_t now,
+                    uint64_t max_delay_ticks);
 
 /* Destroy the structure; fail if memory is leaked or damaged. */
 void subject_destroy(struct kit_subject *subject);
 
-/* Free the model and the guard of a subject without a structure. */
+/* Free the model and the guard without the structure. Harmless on one that is free. */
 void subject_discard(struct kit_subject *subject);
 
 /* Grant this number of further requests for memory (UINT64_MAX: all) up to a size (0: any). */
@@ -250,6 +246,7 @@ struct kit_run {
     struct kit_witness *witness;
     const struct tl_algo *algo;       /* the build that the case is about */
     struct kit_records_layout layout; /* where its timers lie */
+    enum kit_guard_place place;       /* where its memory lies; with pages, one subject at a time */
     TL_OPTION_VALUES(options);        /* the values that it is run under just now */
 };
 

@@ -1,5 +1,4 @@
 /* Cases: what callbacks do to timers. */
-#include "kit_cases.h"
 #include "kit_script.h"
 
 /* On which timers a callback acts: the one that fires, or all others that are or are not pending. */
@@ -125,22 +124,19 @@ void case_callback_again(struct kit_run *run)
 static void draw_operations(struct kit_subject *subject, uint32_t id)
 {
     (void)id;
-    script_draw_operation(subject->on_fire_ctx, subject);
-    script_draw_operation(subject->on_fire_ctx, subject);
+    script_draw_operation(subject);
+    script_draw_operation(subject);
 }
 
-static void mix(struct kit_subject *subject, struct traffic *traffic)
+static void mix(struct kit_subject *subject)
 {
     subject->on_fire = draw_operations;
-    subject->on_fire_ctx = traffic;
-    for (unsigned round = 0; round < 40; round++) {
-        script_churn(traffic, subject, 50, round % 2 == 0 ? BY_ONE : IRREGULARLY);
-    }
+    script_do(subject, "20 times (churn 50 by one; churn 50)", NULL);
 }
 
 void case_callback_mixed(struct kit_run *run)
 {
-    (void)script_play(run, 24, 0, 700, 11, mix);
+    script_play(run, 24, 0, 700, 11, mix);
 }
 
 void case_budget_callback(struct kit_run *run)

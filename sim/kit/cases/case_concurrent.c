@@ -13,15 +13,12 @@
  * Both are bounded by their work, not by time: a busy machine does the same more slowly.
  */
 #include "concurrent_history.h"
-#include "kit_cases.h"
 #include "kit_script.h"
 #include "kit_steps.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <sched.h>
-#include <semaphore.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -33,18 +30,6 @@ enum {
     CALLS_MAX = 24, /* of each thread */
     SWITCHES = 3,
     ACCESSES_MAX = 2048
-};
-
-/* S, X, A and N as in the scripts below; R and K concern the callback of the timer. */
-struct call {
-    char kind;
-    uint32_t id;
-    uint64_t tick; /* or the other timer */
-};
-
-struct calls {
-    struct call of[CALLS_MAX];
-    size_t count;
 };
 
 /* --- threads ---------------------------------------------------------------------------------- */
@@ -68,8 +53,8 @@ struct lane {
 static struct {
     struct play play;
     struct kit_run *run;
-    struct calls calls[PLAY_THREADS];
-    uint32_t stride; /* between ids */
+    struct play_call calls[PLAY_THREADS][CALLS_MAX + 1]; /* the last one is of no kind */
+    uint32_t stride;                                     /* between ids */
     struct lane lanes[LANES];
     unsigned lane_count;
     sem_t finished; /* posted by each lane */
@@ -119,18 +104,7 @@ static void wait_for_turn(struct lane *lane)
 {
     unsigned watched = LANES;
     uint64_t begun_ns = 0;
-    for (;;) {
-        struct timespec until;
-        (void)clock_gettime(CLOCK_REALTIME, &until);
-        until.tv_nsec += 1000000;
-        until.tv_sec += until.tv_nsec / 1000000000;
-        until.tv_nsec %= 1000000000;
-        if (sem_timedwait(&lane->turn, &until) == 0) {
-            return;
-        }
-        if (errno != ETIMEDOUT) {
-            continue;
-        }
+    while (!kit_steps_wait(&lane->turn, 1)) {
         unsigned running = atomic_load(&stage.running);
         const struct lane *other = &stage.lanes[running];
         if (running != watched) {
@@ -173,7 +147,7 @@ static void plan_switch(struct lane *lane)
     for (uint32_t i = begin; i < lane->at; i++) {
         passes += lane->accesses[i] == lane->accesses[lane->at];
     }
-    break_set(lane->accesses[lane->at], passes, switch_lanes);
+    (void)break_set(lane->accesses[lane->at], passes, switch_lanes);
 }
 
 static void give_turn(unsigned to)
@@ -196,38 +170,25 @@ static void switch_lanes(void)
     }
 }
 
-static void make_call(const struct call *call, unsigned thread)
+/* Make a call of a script, or one under stress, where ticks count from the clock. */
+static void make_call(struct play_call call, unsigned thread)
 {
     struct play *play = &stage.play;
-    uint32_t id = call->id * stage.stride;
-    uint64_t from = stage.stress ? atomic_load_explicit(&play->clock, memory_order_relaxed) : 0;
-    switch (call->kind) {
-    case 'S':
-        play_start(play, thread, id, from + call->tick);
-        break;
-    case 'X':
-        play_stop(play, thread, id);
-        break;
-    case 'A':
-        if (play->subject.algo->next != NULL) {
-            play_next(play, thread);
-        }
-        play_advance(play, thread, call->tick);
-        break;
-    case 'R':
-        play->callbacks[id].restarts = true;
-        break;
-    default:
-        play->callbacks[id].stops = true;
-        play->callbacks[id].other = (uint32_t)call->tick * stage.stride;
-        break;
+    if (call.kind == 'A' && play->subject.algo->next != NULL) {
+        play_call(play, thread, (struct play_call){.kind = 'N'});
+    } else if (call.kind == 'S' && stage.stress) {
+        call.tick += atomic_load_explicit(&play->clock, memory_order_relaxed);
+    } else if (call.kind == 'K') {
+        call.tick *= stage.stride;
     }
+    call.id *= stage.stride;
+    play_call(play, thread, call);
 }
 
 static void make_calls(unsigned thread)
 {
-    for (size_t i = 0; i < stage.calls[thread].count; i++) {
-        make_call(&stage.calls[thread].of[i], thread);
+    for (const struct play_call *call = stage.calls[thread]; call->kind != '\0'; call++) {
+        make_call(*call, thread);
     }
 }
 
@@ -310,16 +271,21 @@ static void end_lanes(void)
     }
 }
 
+static void advance_to(uint64_t tick)
+{
+    play_call(&stage.play, SETUP, (struct play_call){.kind = 'A', .tick = tick});
+}
+
 /* Advance from `tick` on until all timers have expired, and judge. */
 static void end_history(uint64_t tick, const char *what)
 {
     struct play *play = &stage.play;
     const struct kit_subject *subject = &play->subject;
     uint64_t late = tl_algo_precision(subject->algo, subject->options, 0).late_ticks;
-    play_advance(play, SETUP, tick);
+    advance_to(tick);
     for (unsigned i = 0; i < 4 && subject->algo->count(subject->self) > 0; i++) {
         tick += late + 1;
-        play_advance(play, SETUP, tick);
+        advance_to(tick);
     }
     play_judge(play, what);
 }
@@ -337,11 +303,10 @@ static void draw_round(void)
 {
     for (unsigned i = 0; i < LANES * CALLS_MAX; i++) {
         uint64_t draw = kit_random(&stage.state);
-        stage.calls[i / CALLS_MAX].count = CALLS_MAX;
-        stage.calls[i / CALLS_MAX].of[i % CALLS_MAX] =
-            (struct call){.kind = draw >> 32 & 1 ? 'X' : 'S',
-                          .id = (uint32_t)(draw % STRESS_IDS),
-                          .tick = (draw >> 40) % (STRESS_DELAY + 1)};
+        stage.calls[i / CALLS_MAX][i % CALLS_MAX] =
+            (struct play_call){.kind = draw >> 32 & 1 ? 'X' : 'S',
+                               .id = (uint32_t)(draw % STRESS_IDS),
+                               .tick = (draw >> 40) % (STRESS_DELAY + 1)};
     }
     for (uint32_t id = 0; id < STRESS_IDS; id++) {
         uint64_t draw = kit_random(&stage.state);
@@ -366,12 +331,12 @@ static uint64_t run_round(uint64_t now)
     }
     (void)atomic_fetch_add(&stage.ready, 1);
     for (unsigned i = 0; i < STRESS_ADVANCES && finished < LANES; i++) {
-        make_call(&(struct call){.kind = 'A', .tick = ++now}, SETUP);
+        make_call((struct play_call){.kind = 'A', .tick = ++now}, SETUP);
         (void)sem_getvalue(&stage.finished, &finished);
     }
     end_turns();
     memset(stage.play.callbacks, 0, sizeof stage.play.callbacks);
-    play_advance(&stage.play, SETUP, ++now); /* then callbacks start no more */
+    advance_to(++now); /* then callbacks start no more */
     end_history(now + STRESS_DELAY, "under stress");
     return atomic_load(&stage.play.clock);
 }
@@ -442,15 +407,15 @@ static const char *const scripts[] = {
 static unsigned read_script(const char *text)
 {
     unsigned lanes = 0;
-    struct calls *to = &stage.calls[SETUP];
+    struct play_call *next = stage.calls[SETUP];
     memset(stage.calls, 0, sizeof stage.calls);
     for (; *text != '\0'; text++) {
         if (*text == ':' || *text == '|') {
-            to = &stage.calls[lanes++];
+            next = stage.calls[lanes++];
         } else if (*text >= 'A' && *text <= 'Z') {
-            to->of[to->count++] = (struct call){.kind = *text};
+            (next++)->kind = *text;
         } else if (*text >= '0' && *text <= '9') {
-            struct call *call = &to->of[to->count - 1];
+            struct play_call *call = next - 1;
             uint32_t number = (uint32_t)(*text - '0');
             bool is_tick = call->kind == 'A' || text[-1] == '@';
             call->tick = is_tick ? number : call->tick;
@@ -471,7 +436,8 @@ enum {
 static void note_access(const struct kit_call *call, const void *instruction)
 {
     struct lane *lane = &stage.lanes[atomic_load(&stage.running)];
-    if (break_is_access(call->context) && lane->access_count < ACCESSES_MAX) {
+    if (instruction != NULL && break_is_access(call->context) &&
+        lane->access_count < ACCESSES_MAX) {
         lane->accesses[lane->access_count++] = instruction;
     }
 }
@@ -509,21 +475,22 @@ static bool run_script(const char *script, unsigned first, unsigned switches, bo
                    switches > 1 ? (unsigned)stage.gaps[1] : 0,
                    switches > 2 ? (unsigned)stage.gaps[2] : 0);
     /* All is as after any other history: timers can be started, and expire. */
-    play_advance(play, SETUP, STEP_TICKS);
-    play_advance(play, SETUP, STEP_TICKS + 1);
+    advance_to(STEP_TICKS);
+    advance_to(STEP_TICKS + 1);
     for (uint32_t id = 0; id < STEP_IDS / 2; id++) {
-        play_start(play, SETUP, id * stage.stride, STEP_TICKS + 2);
+        make_call((struct play_call){'S', id, STEP_TICKS + 2}, SETUP);
     }
-    play_advance(play, SETUP, STEP_TICKS + 2);
+    advance_to(STEP_TICKS + 2);
     for (uint32_t id = 0; id < STEP_IDS; id++) {
-        play_start(play, SETUP, id * stage.stride, STEP_TICKS + 3 + id % 2);
+        make_call((struct play_call){'S', id, STEP_TICKS + 3 + id % 2}, SETUP);
     }
     end_history(STEP_TICKS + 5, what);
     subject_destroy(&play->subject);
     return true;
 }
 
-/* Note the accesses of each thread, if none is interrupted. False: the options are refused. */
+/* Note the accesses of each thread, if none is interrupted. False: the options are refused, or this
+ * machine has no single steps or no breakpoints. */
 static bool note_accesses(const char *script, unsigned first)
 {
     static const struct kit_watcher watcher = {.enter = enter_call, .step = note_access};
@@ -535,7 +502,10 @@ static bool note_accesses(const char *script, unsigned first)
     stage.run->algo = kit_steps_watch(structure, &watcher, &can_step);
     bool runs = can_step && run_script(script, first, 0, true);
     stage.run->algo = structure;
-    return runs && break_open();
+    const struct lane *lane = &stage.lanes[first];
+    bool can_break = runs && lane->access_count > 0 && break_set(lane->accesses[0], 0, NULL);
+    break_remove();
+    return can_break;
 }
 
 /* Runs of each script with drawn switches, for each thread that begins. */

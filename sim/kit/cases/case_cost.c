@@ -1,9 +1,9 @@
 /*
- * Case: work grows with the number of timers no faster than the descriptor states: the counted work,
- * and the instructions of some calls of each hook, of which the median counts.
+ * Cases: work grows with the number of timers no faster than the descriptor states, and with the
+ * ticks of an advance not at all: the counted work, and the instructions of some calls of each hook,
+ * of which the median counts.
  */
 #include "clock.h"
-#include "kit_cases.h"
 #include "kit_script.h"
 #include "kit_steps.h"
 
@@ -80,7 +80,8 @@ static enum growth growth_of(const char *words)
 
 /* --- measurement ----------------------------------------------------------------------------- */
 
-enum operation { START, RESTART, STOP, TICK, EXPIRE, OPERATIONS };
+/* SPAN is an advance over very many ticks. */
+enum operation { START, RESTART, STOP, TICK, EXPIRE, SPAN, OPERATIONS = SPAN };
 
 static const char *const operation_words[] = {"start", "restart", "stop", "tick", "expire"};
 
@@ -104,35 +105,51 @@ struct bill {
 /* Static, since a watcher has no context. */
 static struct {
     struct bill *bill; /* instructions are added to it; NULL: to none */
-    enum kit_hook hook;
-    uint64_t calls; /* of that hook */
+    enum operation operation;
+    double before;  /* counted work before the operations of the bill */
+    uint64_t calls; /* of the operation's hook */
     uint64_t every; /* one of this number of calls has its instructions counted */
-    uint64_t left;  /* instructions that may be counted at this size */
+    uint64_t most;  /* instructions that are counted in it */
+    uint64_t left;  /* instructions that may still be counted */
     uint64_t began_ns;
     uint64_t ns; /* processor time of counting them */
-    bool per_expiry;
-    double before; /* the bill, counted work */
     bool can_step;
     bool counts; /* the structure counts work */
 } meter;
 
 static void begin_call(struct kit_call *call)
 {
-    if (meter.bill != NULL && call->hook == meter.hook && ++meter.calls % meter.every == 0 &&
-        meter.bill->samples < SAMPLES && meter.left >= STEPS_MOST) {
-        call->most = STEPS_MOST;
+    static const enum kit_hook hooks[] = {
+        [START] = KIT_HOOK_START,  [RESTART] = KIT_HOOK_START,  [STOP] = KIT_HOOK_STOP,
+        [TICK] = KIT_HOOK_ADVANCE, [EXPIRE] = KIT_HOOK_ADVANCE, [SPAN] = KIT_HOOK_ADVANCE};
+    if (meter.bill != NULL && call->hook == hooks[meter.operation] &&
+        ++meter.calls % meter.every == 0 && meter.bill->samples < SAMPLES &&
+        meter.left >= meter.most) {
+        call->most = meter.most;
         meter.began_ns = clock_processor_ns();
     }
 }
 
 static void end_call(const struct kit_call *call)
 {
-    if (call->steps > 0 && (call->fires > 0) == meter.per_expiry) {
-        double each = (double)(call->fires > 0 ? call->fires : 1);
+    bool fires = call->fires > 0 && meter.operation != SPAN;
+    if (call->steps > 0 && fires == (meter.operation == EXPIRE)) {
+        double each = (double)(fires ? call->fires : 1);
         meter.bill->steps[meter.bill->samples++] = (double)call->steps / each;
     }
     meter.left -= call->steps;
     meter.ns += call->most > 0 ? clock_processor_ns() - meter.began_ns : 0;
+}
+
+/* Ready the meter for calls of the build with counters, up to `most` instructions in each. */
+static void begin_meter(struct kit_run *run, uint64_t most)
+{
+    static const struct kit_watcher watcher = {.enter = begin_call, .leave = end_call};
+    memset(&meter, 0, sizeof meter);
+    meter.most = most;
+    run->algo = kit_steps_watch(run->target->counted, &watcher, &meter.can_step);
+    /* The words are about the defaults: some options name other algorithms. */
+    tl_options_default(run->algo, run->options);
 }
 
 static int compare_steps(const void *a, const void *b)
@@ -142,40 +159,52 @@ static int compare_steps(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Return the median, or the minimum where the words allow some costly calls. */
-static double typical_steps(const struct bill *bill, const char *words)
+/* Return the work of one operation; negative: not known. Of instructions, the median counts, or the
+ * minimum where the words allow some costly calls. */
+static double work_each(const struct bill *bill, enum measure measure, const char *words)
 {
+    if (measure == WORK) {
+        return bill->times > 0 ? bill->work / (double)bill->times : -1;
+    }
     double sorted[SAMPLES];
     memcpy(sorted, bill->steps, sizeof sorted);
     qsort(sorted, bill->samples, sizeof sorted[0], compare_steps);
-    return sorted[strstr(words, "amorti") != NULL ? 0 : bill->samples / 2];
+    bool is_minimum = strstr(words, "amorti") != NULL;
+    return bill->samples > 0 ? sorted[is_minimum ? 0 : bill->samples / 2] : -1;
 }
 
-static double work_of(const struct kit_subject *subject, bool with_slots)
+/* Whether visited slots are work of the operation. */
+static bool counts_slots(enum operation operation)
+{
+    return operation == TICK || operation == SPAN;
+}
+
+/* Return the work counted so far. */
+static double work_of(const struct kit_subject *subject, enum operation operation)
 {
     struct tl_counters now = {0};
     if (subject->algo->counters != NULL) {
         subject->algo->counters(subject->self, &now);
     }
-    return (double)now.compares + (double)now.moves + (with_slots ? (double)now.slots : 0);
+    return (double)now.compares + (double)now.moves +
+           (counts_slots(operation) ? (double)now.slots : 0);
 }
 
 /* Begin to add to the bill of an operation: counted work, and the instructions of about SAMPLES of
- * `calls` calls of the hook. */
-static void begin_bill(const struct kit_subject *subject, struct bill *bill, enum kit_hook hook,
-                       uint64_t calls)
+ * `calls` calls of its hook. */
+static void begin_bill(const struct kit_subject *subject, struct bill *bill,
+                       enum operation operation, uint64_t calls)
 {
     meter.bill = bill;
-    meter.hook = hook;
+    meter.operation = operation;
     meter.calls = 0;
     meter.every = calls / SAMPLES | 1;
-    meter.per_expiry = false;
-    meter.before = work_of(subject, false);
+    meter.before = work_of(subject, operation);
 }
 
 static void end_bill(const struct kit_subject *subject, struct bill *bill, uint64_t times)
 {
-    bill->work += work_of(subject, false) - meter.before;
+    bill->work += work_of(subject, meter.operation) - meter.before;
     bill->times += times;
     meter.bill = NULL;
 }
@@ -200,7 +229,7 @@ static void start_all(struct kit_subject *subject, struct bill *bill, enum patte
     uint64_t serial = subject->serial;
     uint32_t count = subject->capacity;
     const uint64_t width = FURTHEST - NEAREST;
-    begin_bill(subject, bill, KIT_HOOK_START, count);
+    begin_bill(subject, bill, START, count);
     for (uint32_t id = 0; id < count; id++) {
         uint64_t delay = NEAREST + width * place_of(pattern, id, count) / count;
         script_start(subject, id, pattern == EQUAL ? FURTHEST / 2 : delay);
@@ -211,22 +240,21 @@ static void start_all(struct kit_subject *subject, struct bill *bill, enum patte
 /* Advance tick by tick; ticks with expiries do not count. */
 static void tick(struct kit_subject *subject, struct bill *bill)
 {
-    begin_bill(subject, bill, KIT_HOOK_ADVANCE, TICKS);
+    uint64_t quiet = 0;
+    begin_bill(subject, bill, TICK, TICKS);
     for (unsigned i = 0; i < TICKS; i++) {
-        double before = work_of(subject, true);
+        double before = work_of(subject, TICK);
         script_advance(subject, subject->clock + 1);
-        if (subject->fired == 0) {
-            bill->work += work_of(subject, true) - before;
-            bill->times++;
-        }
+        quiet += subject->fired == 0;
+        meter.before += subject->fired == 0 ? 0 : work_of(subject, TICK) - before;
     }
-    meter.bill = NULL;
+    end_bill(subject, bill, quiet);
 }
 
 /* Stop every other timer: in the order of ids, in reverse, or scattered. */
 static void stop_half(struct kit_subject *subject, struct bill *bill, enum pattern pattern)
 {
-    begin_bill(subject, bill, KIT_HOOK_STOP, subject->capacity / 2);
+    begin_bill(subject, bill, STOP, subject->capacity / 2);
     for (uint32_t k = 0; k < subject->capacity; k += 2) {
         script_stop(subject, place_of(pattern, k, subject->capacity));
     }
@@ -238,8 +266,7 @@ static void stop_half(struct kit_subject *subject, struct bill *bill, enum patte
 static void expire_all(struct kit_subject *subject, struct bill *bill, enum pattern pattern)
 {
     uint64_t pending = subject->pending;
-    begin_bill(subject, bill, KIT_HOOK_ADVANCE, pending);
-    meter.per_expiry = true;
+    begin_bill(subject, bill, EXPIRE, pending);
     while (subject->pending > 0) {
         uint64_t limit = subject->timers[subject_first(subject)].limit;
         meter.bill = NULL; /* the ticks until then belong to no expiry */
@@ -268,26 +295,21 @@ static void measure(struct kit_subject *subject, enum pattern pattern, struct bi
 /* Return the words for an operation. An advance with expiries includes the cost of a tick. */
 static const char *words_of(const struct tl_cost *cost, enum operation operation)
 {
-    switch (operation) {
-    case START:
-    case RESTART:
-        return cost->start;
-    case STOP:
-        return cost->stop;
-    case TICK:
-        return cost->tick;
-    default:
-        return growth_of(cost->tick) > growth_of(cost->expire) ? cost->tick : cost->expire;
-    }
+    const char *tick_or_expire =
+        growth_of(cost->tick) > growth_of(cost->expire) ? cost->tick : cost->expire;
+    return operation <= RESTART ? cost->start
+           : operation == STOP  ? cost->stop
+           : operation == TICK  ? cost->tick
+                                : tick_or_expire;
 }
 
-/* Return the work of one operation; negative: not known. */
-static double work_each(const struct bill *bill, enum measure measure, const char *words)
+/* Return the unit of a measurement of that operation. */
+static const char *unit_of(enum measure measure, enum operation operation, double work)
 {
-    if (measure == WORK) {
-        return bill->times > 0 ? bill->work / (double)bill->times : -1;
+    if (measure == INSTRUCTIONS) {
+        return work >= (double)meter.most ? "instructions or more" : "instructions";
     }
-    return bill->samples > 0 ? typical_steps(bill, words) : -1;
+    return counts_slots(operation) ? "compares, slots and moves" : "compares and moves";
 }
 
 /* Compare the last bills with those of a smaller size. Counted work is compared with that at
@@ -307,28 +329,10 @@ static void compare(const struct kit_run *run, enum pattern pattern,
                      "a%s %s takes %.1f %s with %" PRIu32 " timers and %.1f with %" PRIu32
                      ", started with %s deadlines, against the stated cost `%s`",
                      operation == EXPIRE ? "n" : "", operation_words[operation], less,
-                     measure == WORK
-                         ? operation == TICK ? "compares, slots and moves" : "compares and moves"
-                     : more >= STEPS_MOST ? "instructions or more"
-                                          : "instructions",
-                     sizes[first], more, sizes[last], pattern_words[pattern], words);
+                     unit_of(measure, operation, more), sizes[first], more, sizes[last],
+                     pattern_words[pattern], words);
         }
     }
-}
-
-/* Measure one size. False: it takes too long, or nothing can be measured. */
-static bool measure_size(struct kit_run *run, enum pattern pattern, uint32_t size,
-                         struct bill *bills)
-{
-    struct kit_subject subject;
-    meter.left = STEPS_ALL;
-    if (!script_open_announced(run, &subject, size, 0, FURTHEST)) {
-        return false;
-    }
-    measure(&subject, pattern, bills);
-    meter.counts = work_of(&subject, true) > 0;
-    subject_destroy(&subject);
-    return meter.counts || meter.can_step;
 }
 
 /* Return the largest number of timers reached in that processor time; 0: no measurement. */
@@ -340,9 +344,17 @@ static uint32_t measure_sizes(struct kit_run *run, enum pattern pattern, uint64_
     size_t done = 0;
     /* A compromise between fast and slow structures, for 8 times as many timers. */
     for (; done < SIZES && 24 * took_ns <= left_ns; done++) {
+        struct kit_subject subject;
         uint64_t begun_ns = clock_processor_ns();
         meter.ns = 0;
-        if (!measure_size(run, pattern, sizes[done], bills[done])) {
+        meter.left = STEPS_ALL;
+        if (!script_open_announced(run, &subject, sizes[done], 0, FURTHEST)) {
+            break;
+        }
+        measure(&subject, pattern, bills[done]);
+        meter.counts = work_of(&subject, TICK) > 0;
+        subject_destroy(&subject);
+        if (!meter.counts && !meter.can_step) {
             break;
         }
         compare(run, pattern, bills, done);
@@ -354,11 +366,7 @@ static uint32_t measure_sizes(struct kit_run *run, enum pattern pattern, uint64_
 
 void case_cost(struct kit_run *run)
 {
-    static const struct kit_watcher watcher = {.enter = begin_call, .leave = end_call};
-    memset(&meter, 0, sizeof meter);
-    run->algo = kit_steps_watch(run->target->counted, &watcher, &meter.can_step);
-    /* The words are about the defaults: some options name other algorithms. */
-    tl_options_default(run->algo, run->options);
+    begin_meter(run, STEPS_MOST);
     uint64_t share_ns = (uint64_t)(run->patience_seconds * 0.06 * 1e9);
     uint32_t least = UINT32_MAX;
     for (unsigned pattern = 0; pattern < PATTERNS; pattern++) {
@@ -371,4 +379,56 @@ void case_cost(struct kit_run *run)
         kit_note(run->witness, "its cost was measured with up to %" PRIu32 " timers%s", least,
                  meter.counts ? "" : ", in instructions only: it counts no work");
     }
+}
+
+/* --- long advances --------------------------------------------------------------------------- */
+
+/* The base-2 logarithms of the ticks of the advances: of the first, with which the others are
+ * compared, and of those. A wheel may visit each of its slots once, not once for each turn, block or
+ * tick: the cost c of the first may become 4 * c + `more` in a longer one, which passes more levels,
+ * and fires timers of more levels. */
+enum { SHORT = 24, LONGER = 36, LONGEST = 48, SPAN_TIMERS = 8, SPAN_STEPS_MOST = 100000 };
+
+static const double span_more[MEASURES] = {[WORK] = 2000, [INSTRUCTIONS] = 20000};
+
+/* Measure an advance over 2^bits ticks. Half of the timers fire in it, and half are later. */
+static struct bill measure_span(struct kit_subject *subject, unsigned bits)
+{
+    struct bill bill = {.work = 0};
+    uint64_t span = UINT64_C(1) << bits;
+    for (uint32_t id = 0; id < SPAN_TIMERS; id++) {
+        script_start(subject, id, id % 2 == 0 ? span / (id + 2) : UINT64_C(1) << (bits + 2 + id));
+    }
+    script_advance(subject, subject->clock + 1); /* with what starts deferred */
+    meter.left = meter.most;
+    begin_bill(subject, &bill, SPAN, 1);
+    script_advance(subject, subject->clock + span);
+    end_bill(subject, &bill, 1);
+    return bill;
+}
+
+void case_span(struct kit_run *run)
+{
+    struct kit_subject subject;
+    begin_meter(run, SPAN_STEPS_MOST);
+    const char *words = run->algo->cost.tick;
+    if (strstr(words, "O(") == NULL || strstr(words, "tick") != NULL ||
+        !script_open(run, &subject, SPAN_TIMERS, 0)) {
+        return; /* a cost that grows with the ticks is for structures that say so */
+    }
+    struct bill usual = measure_span(&subject, SHORT);
+    for (unsigned bits = LONGER; bits <= LONGEST; bits += LONGEST - LONGER) {
+        struct bill bill = measure_span(&subject, bits);
+        for (enum measure measure = WORK; measure < MEASURES; measure++) {
+            double less = work_each(&usual, measure, words);
+            double more = work_each(&bill, measure, words);
+            if (less >= 0 && more > 4 * less + span_more[measure]) {
+                kit_fail(run->witness, FAULT_COST,
+                         "an advance over 2^%u ticks takes %.0f %s, and one over 2^%u ticks %.0f, "
+                         "against the stated cost `%s` of a tick",
+                         bits, more, unit_of(measure, SPAN, more), (unsigned)SHORT, less, words);
+            }
+        }
+    }
+    script_close(&subject);
 }

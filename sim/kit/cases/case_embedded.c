@@ -1,5 +1,4 @@
 /* Cases: the timers are in records of the caller. */
-#include "kit_cases.h"
 #include "kit_script.h"
 
 #include <string.h>
@@ -9,17 +8,12 @@ static void lay_out(struct kit_run *run, size_t which)
 {
     run->algo = run->target->embedded;
     run->layout = kit_layouts[which];
+    run->place = KIT_GUARD_CANARIES;
 }
 
-static void churn(struct kit_subject *subject, struct traffic *traffic)
-{
-    script_draw_starts(traffic, subject, subject->capacity);
-    script_churn(traffic, subject, 150, IRREGULARLY);
-    script_churn(traffic, subject, 150, BY_ONE);
-    (void)subject_reserve(subject, subject->capacity + 7);
-    script_churn(traffic, subject, 100, IRREGULARLY);
-    script_settle(subject);
-}
+/* Fill it, and let it grow by seven timers each time. */
+static const char churn_and_grow[] =
+    "start all; churn 150; churn 150 by one; reserve C*7+27; churn 100; settle";
 
 /* Two structures that have records of different layouts. */
 static void churn_side_by_side(struct kit_run *run, size_t which)
@@ -27,16 +21,17 @@ static void churn_side_by_side(struct kit_run *run, size_t which)
     struct kit_subject one;
     struct kit_subject other;
     struct traffic traffic;
-    script_traffic(&traffic, run, 500, which);
     lay_out(run, which);
     if (!script_open(run, &one, 9, 0)) {
         return;
     }
+    script_traffic(&one, &traffic, 500, which);
     lay_out(run, which - 1);
     if (script_open(run, &other, 5, 70)) {
+        other.traffic = &traffic;
         for (unsigned i = 0; i < 40; i++) {
-            script_churn(&traffic, &one, 2, BY_ONE);
-            script_churn(&traffic, &other, 3, IRREGULARLY);
+            script_churn(&one, 2, BY_ONE);
+            script_churn(&other, 3, IRREGULARLY);
         }
         script_close(&other);
     }
@@ -49,47 +44,34 @@ void case_records(struct kit_run *run)
     for (size_t i = 1; i < KIT_LAYOUTS; i++) {
         churn_side_by_side(run, i);
         lay_out(run, i);
-        if (script_is_default(run)) {
-            script_each_span(run, 20, 0, spans, LENGTH(spans), i, churn);
-        } else {
-            (void)script_play(run, 20, 0, spans[i % LENGTH(spans)], i, churn);
-        }
+        bool all = script_is_default(run);
+        script_each(run, 20, 0, all ? spans : &spans[i % LENGTH(spans)], all ? LENGTH(spans) : 1,
+                    churn_and_grow);
     }
 }
 
 /* Move the records at any time: with timers pending, due, left over and refused, with and without
  * growth. */
-static void churn_and_move(struct kit_subject *subject, struct traffic *traffic)
-{
-    for (unsigned i = 0; i < 40; i++) {
-        if (i % 4 == 3) {
-            (void)subject_reserve(subject, subject->capacity + 1 + i / 8);
-        } else {
-            subject_move(subject);
-        }
-        if (i % 8 == 5 && subject->capacity > 0) {
-            script_start(subject, i % subject->capacity, 0);
-            (void)subject_advance(subject, subject->clock + i, 1);
-            subject_move(subject);
-        }
-        script_churn(traffic, subject, 1 + i % 12, i % 2 == 0 ? BY_ONE : IRREGULARLY);
-        subject_inspect(subject);
-    }
-    subject_move(subject);
-    script_settle(subject);
-}
+static const char churn_and_move[] =
+    "move records; churn 3; inspect; reserve C*12+1; churn 6 by one; inspect; move records; "
+    "start 0 in 0; advance by 5 budget 1; move records; churn 9; inspect; reserve C*12+4; "
+    "4 times (move records; churn 12 by one; inspect; move records; churn 2; inspect); "
+    "reserve C*12+9; churn 7; inspect; start 1 in 0; advance by 29 budget 1; move records; "
+    "churn 10 by one; inspect; reserve C*12+12; move records; churn 5; inspect; move records; "
+    "settle";
 
 /* The former place is a protected page, so that any access is detected. */
 static void move_between_pages(struct kit_run *run)
 {
     struct kit_subject subject;
-    if (!script_open_at(run, &subject, KIT_GUARD_PAGE_BEHIND, 5, 0)) {
+    run->place = KIT_GUARD_PAGE_BEHIND;
+    if (!script_open(run, &subject, 5, 0)) {
         return;
     }
     struct traffic traffic;
-    script_traffic(&traffic, run, 400, 2);
+    script_traffic(&subject, &traffic, 400, 2);
     for (unsigned i = 0; i < 12; i++) {
-        script_churn(&traffic, &subject, 6, i % 2 == 0 ? BY_ONE : IRREGULARLY);
+        script_churn(&subject, 6, i % 2 == 0 ? BY_ONE : IRREGULARLY);
         subject_move(&subject);
         (void)subject_reserve(&subject, 5 + i);
     }
@@ -103,7 +85,7 @@ void case_records_moved(struct kit_run *run)
     move_between_pages(run);
     for (size_t i = 1; i < KIT_LAYOUTS; i += script_is_default(run) ? 1 : 3) {
         lay_out(run, i);
-        (void)script_play(run, i % 2 == 0 ? 0 : 6, 0, spans[i % LENGTH(spans)], i, churn_and_move);
+        script_each(run, i % 2 == 0 ? 0 : 6, 0, spans, LENGTH(spans), churn_and_move);
     }
 }
 
@@ -123,8 +105,8 @@ void case_records_none(struct kit_run *run)
 {
     static const uint64_t spans[] = {40, 3000};
     lay_out(run, 0);
-    script_each_span(run, 20, 0, spans, LENGTH(spans), 5, churn);
-    script_each_span(run, 0, 0, spans, LENGTH(spans), 6, churn_and_move);
+    script_each(run, 20, 0, spans, LENGTH(spans), churn_and_grow);
+    script_each(run, 0, 0, spans, LENGTH(spans), churn_and_move);
 }
 
 /* Run the cases that are repeated under other options, each in one layout. Cases of the group

@@ -1,15 +1,14 @@
 /* Cases: check, walk and counters agree with the operations, and results depend on nothing else. */
-#include "kit_cases.h"
 #include "kit_script.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-static void inspect_often(struct kit_subject *subject, struct traffic *traffic)
+static void inspect_often(struct kit_subject *subject)
 {
     unsigned seldom = script_thrift(subject) * script_thrift(subject);
     for (unsigned k = 0; k < 300; k++) {
-        script_churn(traffic, subject, 1, k % 3 == 0 ? IRREGULARLY : BY_ONE);
+        script_churn(subject, 1, k % 3 == 0 ? IRREGULARLY : BY_ONE);
         if (k % seldom == 0) {
             subject_inspect(subject);
         }
@@ -19,7 +18,9 @@ static void inspect_often(struct kit_subject *subject, struct traffic *traffic)
 void case_invariants(struct kit_run *run)
 {
     static const uint64_t spans[] = {6, 600, 40000};
-    script_each_span(run, 24, 0, spans, LENGTH(spans), 0, inspect_often);
+    for (size_t i = 0; i < LENGTH(spans); i++) {
+        script_play(run, 24, 0, spans[i], i, inspect_often);
+    }
 }
 
 /* --- the same traffic in several ways -------------------------------------------------------- */
@@ -89,17 +90,16 @@ static bool observe(struct kit_run *run, const struct variant *variant, struct s
     run->algo = variant->algo;
     run->layout = variant->layout;
     *seen = (struct sightings){.places = 0};
-    script_traffic(&traffic, run, 900, 12);
     script_init(run, &subject);
     subject.guard.limit_bytes = SCRIPT_VARIANT_BYTES;
     subject.guard.fresh = variant->fresh;
-    if (subject_create(&subject, OBSERVED, 3, 0) != KIT_OPENED) {
-        subject_discard(&subject);
+    if (!subject_create(&subject, OBSERVED, 3, 0)) {
         return false;
     }
+    script_traffic(&subject, &traffic, 900, 12);
     unsigned seldom = script_thrift(&subject) * script_thrift(&subject);
     for (unsigned k = 0; k < STEPS; k++) {
-        script_draw_operation(&traffic, &subject);
+        script_draw_operation(&subject);
         if (k % 40 == 39) {
             (void)subject_reserve(&subject, OBSERVED + k / 40);
         }
@@ -197,98 +197,98 @@ void case_undisturbed(struct kit_run *run)
 
 /* --- counters -------------------------------------------------------------------------------- */
 
+enum { COMPARES, MOVES, SLOTS, CASCADES, COUNTERS };
+
 /* A structure, and its counters when they were read last. */
 struct counted {
     struct kit_subject subject;
-    struct tl_counters last;
+    uint64_t last[COUNTERS];
+    uint64_t since[COUNTERS]; /* the work that was counted since the time before */
 };
 
-static void read_counters(struct counted *counted, struct tl_counters *now)
+static void read_counters(struct counted *counted)
 {
-    *now = (struct tl_counters){0};
+    struct tl_counters now = {0};
     kit_enter(&counted->subject, KIT_HOOK_COUNTERS, 0, counted->subject.clock);
-    counted->subject.algo->counters(counted->subject.self, now);
+    counted->subject.algo->counters(counted->subject.self, &now);
+    const uint64_t counts[COUNTERS] = {now.compares, now.moves, now.slots, now.cascades};
+    for (size_t k = 0; k < COUNTERS; k++) {
+        counted->since[k] = counts[k] - counted->last[k];
+        counted->last[k] = counts[k];
+    }
 }
 
 /* Read the counters, and check the work counted since they were read last. */
 static void check_growth(struct counted *counted, const char *during)
 {
+    static const char *const names[COUNTERS] = {"compares", "moves", "slots", "cascades"};
     struct kit_subject *subject = &counted->subject;
-    struct tl_counters last = counted->last;
-    read_counters(counted, &counted->last);
-    const struct tl_counters *now = &counted->last;
-    const struct {
-        const char *name;
-        uint64_t before;
-        uint64_t after;
-    } pairs[] = {{"compares", last.compares, now->compares},
-                 {"moves", last.moves, now->moves},
-                 {"slots", last.slots, now->slots},
-                 {"cascades", last.cascades, now->cascades}};
-    for (size_t k = 0; k < LENGTH(pairs); k++) {
+    const uint64_t *since = counted->since;
+    read_counters(counted);
+    for (size_t k = 0; k < COUNTERS; k++) {
         /* No operation of thirty timers does this much work. */
-        if (pairs[k].after - pairs[k].before > UINT64_C(1) << 32) {
-            kit_fail(subject->witness, FAULT_COUNTERS,
-                     "at clock %" PRIu64 ", the counter %s went from %" PRIu64 " to %" PRIu64
-                     " in %s",
-                     subject->clock, pairs[k].name, pairs[k].before, pairs[k].after, during);
+        if (since[k] > UINT64_C(1) << 32) {
+            kit_fail(
+                subject->witness, FAULT_COUNTERS,
+                "at clock %" PRIu64 ", the counter %s went from %" PRIu64 " to %" PRIu64 " in %s",
+                subject->clock, names[k], counted->last[k] - since[k], counted->last[k], during);
         }
     }
-    if (now->cascades - last.cascades > now->moves - last.moves) {
+    if (since[CASCADES] > since[MOVES]) {
         kit_fail(subject->witness, FAULT_COUNTERS,
                  "at clock %" PRIu64 ", %s counts %" PRIu64 " cascades and only %" PRIu64
                  " moves: a cascade is a move",
-                 subject->clock, during, now->cascades - last.cascades, now->moves - last.moves);
+                 subject->clock, during, since[CASCADES], since[MOVES]);
     }
 }
 
 static void check_equal(struct counted *counted, const char *during)
 {
-    struct tl_counters last = counted->last;
-    struct tl_counters now;
-    read_counters(counted, &now);
-    if (memcmp(&now, &last, sizeof now) != 0) {
+    const uint64_t *since = counted->since;
+    const uint64_t *last = counted->last;
+    read_counters(counted);
+    if ((since[COMPARES] | since[MOVES] | since[SLOTS] | since[CASCADES]) != 0) {
         kit_fail(counted->subject.witness, FAULT_COUNTERS,
                  "at clock %" PRIu64 ", %s changed the counters (compares %" PRIu64 " to %" PRIu64
                  ", moves %" PRIu64 " to %" PRIu64 ")",
-                 counted->subject.clock, during, last.compares, now.compares, last.moves,
-                 now.moves);
+                 counted->subject.clock, during, last[COMPARES] - since[COMPARES], last[COMPARES],
+                 last[MOVES] - since[MOVES], last[MOVES]);
     }
 }
 
 /* Start or stop a drawn timer; return whether it was filed again. After a stop, an entry may still be
  * in its place, and serve the next start. */
-static bool start_or_stop(struct kit_subject *subject, struct traffic *traffic)
+static bool start_or_stop(struct kit_subject *subject)
 {
-    uint64_t random = kit_random(&traffic->random);
+    uint64_t random = kit_random(&subject->traffic->random);
     uint32_t id = (uint32_t)(random >> 32) % subject->capacity;
     enum kit_timer_state state = subject->timers[id].state;
     uint64_t starts = subject->serial;
     if (random % 4 == 0) {
         script_stop(subject, id);
     } else {
-        script_start(subject, id, script_draw_delay(traffic, subject->clock));
+        script_start(subject, id, script_draw_delay(subject));
     }
     return subject->serial > starts && (state == KIT_TIMER_NEW || state == KIT_TIMER_FIRED);
 }
 
 /* The counters of one structure grow with its work; those of an idle one do not change. */
-static void watch_counters(struct counted *counted, struct counted *other, struct traffic *traffic)
+static void watch_counters(struct counted *counted, struct counted *other)
 {
     struct kit_subject *subject = &counted->subject;
     uint64_t unmoved = 0; /* starts without a move until the end of the next advance */
     uint64_t clock_then = 0;
-    read_counters(counted, &counted->last);
-    read_counters(other, &other->last);
+    read_counters(counted);
+    read_counters(other);
     for (unsigned i = 0; i < 500; i++) {
-        uint64_t moves = counted->last.moves;
-        bool filed = start_or_stop(subject, traffic);
+        uint64_t moves = counted->last[MOVES];
+        bool filed = start_or_stop(subject);
         check_growth(counted, "a start or stop");
-        uint64_t step = i % 2 == 0 ? 1 : kit_random(&traffic->random) % 64;
+        uint64_t step = i % 2 == 0 ? 1 : kit_random(&subject->traffic->random) % 64;
         script_advance(subject, subject->clock + (i % 16 == 5 ? 700 : step));
         check_growth(counted, "an advance");
         /* The move may have been postponed to the advance. */
-        if (filed && counted->last.moves == moves) {
+        if (filed && counted->last[MOVES] == moves) {
             clock_then = unmoved++ == 0 ? subject->clock : clock_then;
         }
         if (i % 50 == 7) {
@@ -298,8 +298,8 @@ static void watch_counters(struct counted *counted, struct counted *other, struc
         check_equal(counted, "reading them");
         check_equal(other, "what another structure did");
     }
-    const struct tl_counters *last = &counted->last;
-    if (last->moves + last->compares + last->slots > 0 && unmoved > 0) {
+    const uint64_t *last = counted->last;
+    if (last[MOVES] + last[COMPARES] + last[SLOTS] > 0 && unmoved > 0) {
         kit_fail(subject->witness, FAULT_COUNTERS,
                  "%" PRIu64
                  " starts of timers that were new or had fired count no move, nor does the "
@@ -311,16 +311,16 @@ static void watch_counters(struct counted *counted, struct counted *other, struc
 void case_counters(struct kit_run *run)
 {
     run->algo = run->target->counted;
-    struct counted one;
-    struct counted other;
+    struct counted one = {.last = {0}};
+    struct counted other = {.last = {0}};
     struct traffic traffic;
-    script_traffic(&traffic, run, 700, 6);
     if (run->algo->counters == NULL || !script_open(run, &one.subject, 30, 0)) {
         return;
     }
+    script_traffic(&one.subject, &traffic, 700, 6);
     if (script_open(run, &other.subject, 30, 0)) {
         script_start(&other.subject, 1, 20);
-        watch_counters(&one, &other, &traffic);
+        watch_counters(&one, &other);
         script_close(&other.subject);
     }
     script_close(&one.subject);

@@ -2,7 +2,6 @@
  * Cases: many timers at once, and many operations on one instance. A count in 16 bits, a batch of 4,096 or an id of 20 bits is right as
  * long as there are few. Most numbers are drawn, so that no structure is fitted to them.
  */
-#include "kit_cases.h"
 #include "kit_script.h"
 
 #include <inttypes.h>
@@ -49,20 +48,16 @@ void case_many_one_tick(struct kit_run *run)
         return;
     }
     uint32_t count = fill(run, &subject, most, 100, 0, 1);
-    subject_inspect(&subject);
-    script_advance(&subject, subject.clock + 99);
-    script_advance(&subject, subject.clock + 1);
-    script_do(&subject, "stop 0-A every 997", (const uint64_t[]){count});
+    script_do(&subject, "inspect; advance by 99; advance by 1; stop 0-A every 997",
+              (const uint64_t[]){count});
     count = fill(run, &subject, count, 77, 0, 1);
     script_advance(&subject, subject.clock + 76);
     for (uint32_t bits = 0; bits < 14; bits++) {
         uint64_t budget = bits < 2 ? bits : script_drawn(run, 1u << bits, 2u << bits);
         (void)subject_advance(&subject, subject.clock + (bits < 2 ? 1 : 0), budget);
     }
-    for (uint32_t i = script_drawn(run, 300, 1500); i > 0; i--) {
-        (void)subject_advance(&subject, subject.clock + i % 2, 1);
-    }
-    script_advance(&subject, subject.clock);
+    script_do(&subject, "A times (advance by 1 budget 1; advance by 0 budget 1); advance by 0",
+              (const uint64_t[]){script_drawn(run, 150, 750)});
     script_close(&subject);
     note_fewer(run, count, many(run));
 }
@@ -80,8 +75,7 @@ void case_many_exactly(struct kit_run *run)
         uint32_t counts[] = {power, power, script_drawn(run, power, 2 * power)};
         for (unsigned round = 0; round < LENGTH(counts); round++) {
             uint32_t count = fill(run, &subject, counts[round], 70, round == 1, 2);
-            script_advance(&subject, subject.clock + 70);
-            script_advance(&subject, subject.clock + 1);
+            script_do(&subject, "advance by 70; advance by 1", NULL);
             if (count < counts[round]) {
                 note_fewer(run, count, counts[round]);
                 script_close(&subject);
@@ -101,7 +95,7 @@ void case_many_churn(struct kit_run *run)
         return;
     }
     struct traffic traffic;
-    script_traffic(&traffic, run, 30000, 5);
+    script_traffic(&subject, &traffic, 30000, 5);
     uint32_t count = fill(run, &subject, PENDING, 1, 11, 20000);
     struct script_time time = script_time(run, 0.5);
     for (uint64_t i = 0; i < STEPS && script_goes_on(&time, 8 * i); i++) {
@@ -112,7 +106,7 @@ void case_many_churn(struct kit_run *run)
         if (random % 5 == 0) {
             script_stop(&subject, id);
         } else {
-            script_start(&subject, id, script_draw_delay(&traffic, subject.clock));
+            script_start(&subject, id, script_draw_delay(&subject));
         }
         if (i % 3 == 0) {
             script_advance(&subject, subject.clock + random % 2);
@@ -150,11 +144,8 @@ static void grow_to_many(struct kit_run *run, bool is_destroyed_full)
         subject_destroy(&subject);
         return;
     }
-    subject_inspect(&subject);
     /* One advance for all might be taken for a hang. */
-    for (unsigned i = 0; i < 45; i++) {
-        script_advance(&subject, subject.clock + 450);
-    }
+    script_do(&subject, "inspect; 45 times advance by 450", NULL);
     script_close(&subject);
 }
 

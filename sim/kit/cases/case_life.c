@@ -1,5 +1,4 @@
 /* Cases: structures are made and destroyed, also several at the same time. */
-#include "kit_cases.h"
 #include "kit_script.h"
 
 #include <string.h>
@@ -29,13 +28,12 @@ void case_destroy_pending(struct kit_run *run)
     static const uint64_t spans[] = {4, 1000, UINT64_C(1) << 20, UINT64_C(1) << 40};
     for (size_t i = 0; i < LENGTH(spans); i++) {
         struct traffic traffic;
-        script_traffic(&traffic, run, spans[i], i + 3);
         struct kit_subject subject;
         if (!script_open(run, &subject, 100, 0)) {
             return;
         }
-        script_churn(&traffic, &subject, 200, IRREGULARLY);
-        script_draw_starts(&traffic, &subject, 100);
+        script_traffic(&subject, &traffic, spans[i], i + 3);
+        script_do(&subject, "churn 200; start all", NULL);
         subject_destroy(&subject);
     }
 }
@@ -74,9 +72,9 @@ static void open_unlike(struct kit_run *run, struct companion *all, unsigned pla
     static const uint64_t announced[SIDE_BY_SIDE] = {0, 5000, 100, 0, 9, 700};
     static const uint64_t spans[SIDE_BY_SIDE] = {500, 3000, 90, 40, 9, 700};
     struct kit_run other = place > 0 ? under_others(run, SIDE_BY_SIDE * round + place) : *run;
-    script_traffic(&all[place].traffic, &other, spans[place], round + place);
     all[place].is_open = script_open_announced(&other, &all[place].subject, capacities[place],
                                                clocks[place], announced[place]);
+    script_traffic(&all[place].subject, &all[place].traffic, spans[place], round + place);
 }
 
 static void churn_in_turns(struct companion *all)
@@ -84,8 +82,7 @@ static void churn_in_turns(struct companion *all)
     for (unsigned i = 0; i < 40 * SIDE_BY_SIDE; i++) {
         struct companion *one = &all[i % SIDE_BY_SIDE];
         if (one->is_open) {
-            script_churn(&one->traffic, &one->subject, 3,
-                         i / SIDE_BY_SIDE % 2 == 0 ? BY_ONE : IRREGULARLY);
+            script_churn(&one->subject, 3, i / SIDE_BY_SIDE % 2 == 0 ? BY_ONE : IRREGULARLY);
         }
     }
 }

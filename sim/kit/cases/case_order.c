@@ -1,30 +1,14 @@
 /* Cases: in which order timers fire, how many in one advance, and what `next` returns. */
-#include "kit_cases.h"
 #include "kit_script.h"
 
 #include <inttypes.h>
 
-enum { MANY = 120 };
-
-static void fire_in_order(struct kit_subject *subject, struct traffic *traffic)
-{
-    for (unsigned round = 0; round < 5; round++) {
-        for (uint32_t id = 0; id < MANY; id++) {
-            script_start(subject, id, kit_random(&traffic->random) % (traffic->span + 1));
-            if (id % 10 == 0) {
-                script_draw_operation(traffic, subject);
-            }
-        }
-        script_advance(subject, subject->clock + traffic->span / 2);
-        (void)subject_advance(subject, subject->clock + traffic->span, 30);
-        script_advance(subject, subject->clock + 2 * traffic->span);
-    }
-}
-
 void case_order(struct kit_run *run)
 {
     static const uint64_t spans[] = {3, 40, 700, 9000, UINT64_C(1) << 22};
-    script_each_span(run, MANY, 17, spans, LENGTH(spans), 20, fire_in_order);
+    script_each(run, 120, 17, spans, LENGTH(spans),
+                "5 times (start all; 12 times draw; advance by A/2; advance by A budget 30; "
+                "advance by A*2)");
 }
 
 /* One due tick; the starts are at different times and so on different levels of a wheel. */
@@ -50,29 +34,18 @@ void case_fifo(struct kit_run *run)
     }
 }
 
-/* Ask after every operation. */
-static void ask_next(struct kit_subject *subject, struct traffic *traffic)
-{
-    for (unsigned i = 0; i < 3000; i++) {
-        script_draw_operation(traffic, subject);
-        (void)subject_next(subject);
-        if (i % 3 == 0) {
-            script_advance(subject, subject->clock + 1);
-        }
-    }
-}
-
 void case_next(struct kit_run *run)
 {
     script_each(run, 2, 0, script_delays, SCRIPT_DELAYS,
                 "start 0 in A; next; start 1 in A*2; next; stop 0; next; settle; next");
-    (void)script_play(run, 16, 0, 3000, 5, ask_next);
+    script_each(run, 16, 0, &script_powers[12], 1,
+                "1000 times (draw; next; advance by 1; draw; next; draw; next)");
 }
 
 /* Advance to the tick of `next` only: a bounded number of wakeups. */
-static void drive_by_next(struct kit_subject *subject, struct traffic *traffic)
+static void drive_by_next(struct kit_subject *subject)
 {
-    script_churn(traffic, subject, 400, BY_NEXT);
+    script_do(subject, "400 times (draw; advance to next)", NULL);
     unsigned wakeups = 0;
     for (uint64_t next = subject_next(subject); next != TL_NEVER; next = subject_next(subject)) {
         script_advance(subject, next);
@@ -88,7 +61,9 @@ static void drive_by_next(struct kit_subject *subject, struct traffic *traffic)
 void case_next_drive(struct kit_run *run)
 {
     static const uint64_t spans[] = {50, 5000, UINT64_C(1) << 20, UINT64_C(1) << 34};
-    script_each_span(run, 20, 7, spans, LENGTH(spans), 0, drive_by_next);
+    for (size_t i = 0; i < LENGTH(spans); i++) {
+        script_play(run, 20, 7, spans[i], i, drive_by_next);
+    }
 }
 
 /* When the lowest level of a wheel turns, timers may descend several levels at once. Ask shortly

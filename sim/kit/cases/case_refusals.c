@@ -1,5 +1,4 @@
 /* Cases: starts and options that are refused, and those that must not be. */
-#include "kit_cases.h"
 #include "kit_script.h"
 
 #include <inttypes.h>
@@ -148,15 +147,7 @@ void case_options_ends(struct kit_run *run)
                     (void)tl_option_read(option, run->options, "a text, no path");
                 }
             }
-            struct traffic traffic;
-            script_traffic(&traffic, run, 4000, end);
-            struct kit_subject subject;
-            if (!script_open(run, &subject, 20, 0)) {
-                continue;
-            }
-            script_churn(&traffic, &subject, 60, IRREGULARLY);
-            script_churn(&traffic, &subject, 60, BY_ONE);
-            script_close(&subject);
+            script_each(run, 20, 0, &script_powers[12], 1, "churn 60; churn 60 by one");
         }
     }
 }

@@ -14,7 +14,7 @@
  * Sequences of one operation come first, then those of two, and so on while there is time. This is
  * explicit-state model checking, as in Holzmann's SPIN, of the code itself.
  */
-#include "kit_cases.h"
+#include "kit_play.h"
 #include "kit_script.h"
 #include "memory.h"
 
@@ -85,10 +85,9 @@ static void react(struct kit_subject *subject, uint32_t id)
     struct search *search = subject->on_fire_ctx;
     struct kit_op reaction = search->state.reactions[id];
     search->state.reactions[id].kind = KIT_OP_INSPECT;
-    if (reaction.kind == KIT_OP_WHEN_START) {
-        (void)subject_start(subject, reaction.other, subject->clock + (uint64_t)reaction.ticks);
-    } else if (reaction.kind == KIT_OP_WHEN_STOP) {
-        (void)subject_stop(subject, reaction.other);
+    if (reaction.kind != KIT_OP_INSPECT) {
+        reaction = kit_op_taken_out(&reaction);
+        kit_do(subject, &reaction);
     }
 }
 
@@ -194,35 +193,33 @@ static void choose_operations(struct search *search, const struct kit_run *run, 
     uint64_t slot;
     uint64_t edge;
     find_boundaries(run, &slot, &edge);
-    const uint64_t wide_delays[] = {0,        1,    slot - 1, slot,        slot + 1,
-                                    edge - 1, edge, edge + 1, 7 * edge + 3};
-    const uint64_t narrow_delays[] = {0, 1, slot, edge};
+    const uint64_t delays[] = {0,        1,        slot,     edge,        slot - 1,
+                               slot + 1, edge - 1, edge + 1, 7 * edge + 3};
     const uint64_t steps[] = {1, 0, slot, slot - 1, edge, 8 * edge};
-    const uint64_t *delays = wide ? wide_delays : narrow_delays;
-    uint32_t timers = wide ? 3 : 2;
-    size_t starts = timers * (wide ? LENGTH(wide_delays) : LENGTH(narrow_delays));
+    size_t starts = wide ? LENGTH(delays) : 4;
     size_t reactions = wide ? 4 : 3; /* of the delays */
     size_t advances = wide ? LENGTH(steps) : 3;
     size_t budgets = (run->algo->capabilities & TL_CAP_BUDGET) != 0 ? 2 : 1;
-    search->timers = timers;
+    search->timers = wide ? 3 : 2;
     search->operation_count = 0;
-    for (size_t i = 0; i < starts; i++) {
-        size_t each = starts / timers;
-        add_operation(search, KIT_OP_START, i / each, 0, delays[i % each], 0);
+    for (size_t i = 0; i < search->timers * starts; i++) {
+        add_operation(search, KIT_OP_START, i / starts, 0, delays[i % starts], 0);
     }
-    for (size_t id = 0; id < timers; id++) {
+    for (size_t id = 0; id < search->timers; id++) {
         add_operation(search, KIT_OP_STOP, id, 0, 0, 0);
     }
     for (size_t i = 0; i < budgets * advances; i++) {
         add_operation(search, KIT_OP_ADVANCE, 0, 0, steps[i % advances],
                       i < advances ? TL_NO_BUDGET : 1);
     }
-    for (size_t i = 0; i < timers * timers; i++) {
-        if (i / timers != i % timers) {
-            add_operation(search, KIT_OP_WHEN_STOP, i / timers, i % timers, 0, 0);
+    for (size_t i = 0; i < search->timers * search->timers; i++) {
+        size_t id = i / search->timers;
+        size_t other = i % search->timers;
+        if (id != other) {
+            add_operation(search, KIT_OP_WHEN_STOP, id, other, 0, 0);
         }
         for (size_t k = 0; k < reactions; k++) {
-            add_operation(search, KIT_OP_WHEN_START, i / timers, i % timers, delays[k], 0);
+            add_operation(search, KIT_OP_WHEN_START, id, other, delays[k], 0);
         }
     }
 }
@@ -231,30 +228,20 @@ static void choose_operations(struct search *search, const struct kit_run *run, 
 static bool do_operation(struct search *search, const struct kit_op *op)
 {
     struct state *state = &search->state;
-    switch (op->kind) {
-    case KIT_OP_START:
+    if (op->kind == KIT_OP_WHEN_START || op->kind == KIT_OP_WHEN_STOP) {
+        bool acts = state->subject.timers[op->id].state == KIT_TIMER_PENDING &&
+                    state->reactions[op->id].kind == KIT_OP_INSPECT;
+        state->reactions[op->id] = acts ? *op : state->reactions[op->id];
+        return acts;
+    }
+    if (op->kind == KIT_OP_START && op->id >= state->named) {
         if (op->id > state->named) {
             return false;
         }
-        state->named += op->id == state->named && state->named + 1 < search->timers;
-        script_start(&state->subject, op->id, (uint64_t)op->ticks);
-        return true;
-    case KIT_OP_STOP:
-        script_stop(&state->subject, op->id);
-        return true;
-    case KIT_OP_ADVANCE:
-        state->subject.witness->operations++;
-        (void)subject_advance(&state->subject,
-                              due_deadline(state->subject.clock, (uint64_t)op->ticks), op->budget);
-        return true;
-    default:
-        if (state->subject.timers[op->id].state != KIT_TIMER_PENDING ||
-            state->reactions[op->id].kind != KIT_OP_INSPECT) {
-            return false;
-        }
-        state->reactions[op->id] = *op;
-        return true;
+        state->named += state->named + 1 < search->timers;
     }
+    kit_do(&state->subject, op);
+    return true;
 }
 
 /* --- the search ------------------------------------------------------------------------------ */
@@ -328,8 +315,7 @@ static bool open_search(struct search *search, struct kit_run *run, uint64_t now
     subject->allocator = &search->allocator;
     subject->on_fire = react;
     subject->on_fire_ctx = search;
-    if (subject_create(subject, TIMERS_MOST, now, 0) != KIT_OPENED) {
-        subject_discard(subject);
+    if (!subject_create(subject, TIMERS_MOST, now, 0)) {
         return false;
     }
     /* The state of a durable structure is partly in its files. */

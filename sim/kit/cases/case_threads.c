@@ -8,18 +8,14 @@
  * starting at a different one each time: frequent interruptions may hide the effect of a single one.
  */
 #include "child.h"
-#include "kit_cases.h"
 #include "kit_script.h"
 #include "kit_steps.h"
 
 #include <dlfcn.h>
-#include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
-#include <semaphore.h>
 #include <setjmp.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 /* Capacities of the first thread's structures, one after another: with few, timers are reused
@@ -78,11 +74,7 @@ static void live_briefly(uint64_t seed)
 {
     struct kit_run run = *pair.run;
     run.algo = pair.structure;
-    struct kit_subject subject;
-    if (script_open(&run, &subject, 3, seed)) {
-        script_do(&subject, "start 0-2 in 5; advance by 5; settle", NULL);
-        subject_destroy(&subject);
-    }
+    script_each(&run, 3, seed, script_powers, 1, "start 0-2 in 5; advance by 5");
 }
 
 static void take_turn(void)
@@ -93,8 +85,7 @@ static void take_turn(void)
     } else if (pair.turns % 64 == 0 && pair.there.subject.capacity < 4 * IDS) {
         (void)subject_reserve(&pair.there.subject, pair.there.subject.capacity + 1);
     }
-    script_churn(&pair.there.traffic, &pair.there.subject, 1,
-                 pair.turns % 4 == 0 ? IRREGULARLY : BY_ONE);
+    script_churn(&pair.there.subject, 1, pair.turns % 4 == 0 ? IRREGULARLY : BY_ONE);
 }
 
 static void *be_second(void *ctx)
@@ -113,17 +104,12 @@ static void *be_second(void *ctx)
 /* Wait for the end of its turn. False: it waits for a lock of the first thread. */
 static bool is_gone(void)
 {
-    for (;;) {
-        struct timespec until;
-        (void)clock_gettime(CLOCK_REALTIME, &until);
-        until.tv_sec++;
-        if (sem_timedwait(&pair.gone, &until) == 0) {
-            return true;
-        }
-        if (errno == ETIMEDOUT && kit_steps_is_asleep(pair.thread_id)) {
+    while (!kit_steps_wait(&pair.gone, 1000)) {
+        if (kit_steps_is_asleep(pair.thread_id)) {
             return sem_trywait(&pair.gone) == 0;
         }
     }
+    return true;
 }
 
 /* Let the second thread take its turn, or take it in this thread. */
@@ -180,12 +166,6 @@ static void before_instruction(const struct kit_call *call, const void *instruct
     let_in(false);
 }
 
-static void before_allocation(void)
-{
-    pair.instruction = NULL;
-    let_in(false);
-}
-
 static void enter(struct kit_call *call)
 {
     uint64_t allowed = hook_steps[call->hook] * (pair.done + 1) / (LENGTH(lives) * LIFE_OPERATIONS);
@@ -207,17 +187,9 @@ static void leave(const struct kit_call *call)
 /* --- both at once ---------------------------------------------------------------------------- */
 
 #ifdef __SANITIZE_THREAD__
-static void roam(struct kit_subject *subject, struct traffic *traffic)
-{
-    script_churn(traffic, subject, 500, IRREGULARLY);
-    (void)subject_reserve(subject, 2 * IDS);
-    script_churn(traffic, subject, 500, BY_ONE);
-}
-
 static void *go_alone(void *ctx)
 {
-    struct kit_run *run = ctx;
-    (void)script_play(run, IDS, 0, 500, 7, roam);
+    script_each(ctx, IDS, 0, &script_powers[9], 1, "churn 500; reserve 24; churn 500 by one");
     return NULL;
 }
 
@@ -247,7 +219,7 @@ static void act_inside(struct kit_subject *subject, uint32_t id)
     pair.instruction = NULL;
     let_in(id % 2 == 0);
     if (id % 3 == 0) {
-        script_draw_operation(&pair.here.traffic, subject);
+        script_draw_operation(subject);
     }
 }
 
@@ -257,9 +229,10 @@ static void use_structure(uint32_t timers)
     if (!script_open(pair.run, subject, timers, 0)) {
         return;
     }
+    script_traffic(subject, &pair.here.traffic, 300, timers);
     subject->on_fire = act_inside;
     for (unsigned i = 0; i < LIFE_OPERATIONS; i++) {
-        script_churn(&pair.here.traffic, subject, 1, i % 2 == 0 ? IRREGULARLY : BY_ONE);
+        script_churn(subject, 1, i % 2 == 0 ? IRREGULARLY : BY_ONE);
         if (i % 50 == 49) {
             (void)subject_reserve(subject, subject->capacity + 1);
         }
@@ -273,8 +246,6 @@ static void begin_pair(struct kit_run *run)
     memset(&pair, 0, sizeof pair);
     pair.run = run;
     pair.structure = run->algo;
-    script_traffic(&pair.here.traffic, run, 300, 5);
-    script_traffic(&pair.there.traffic, run, 500, 6);
     pair.give_up = run->witness->give_up;
     run->witness->give_up = report_thread;
     run->witness->repeating = true; /* an interleaving cannot be replayed */
@@ -290,6 +261,7 @@ void case_two_threads(struct kit_run *run)
     if (!script_open(run, &pair.there.subject, IDS, 1000)) {
         return;
     }
+    script_traffic(&pair.there.subject, &pair.there.traffic, 500, 6);
     if (sem_init(&pair.go, 0, 0) != 0 || sem_init(&pair.gone, 0, 0) != 0 ||
         pthread_create(&pair.thread, NULL, be_second, NULL) != 0) {
         kit_fail(run->witness, FAULT_HARNESS, "no second thread can be made");
@@ -299,7 +271,7 @@ void case_two_threads(struct kit_run *run)
                                "they share was not seen");
         return;
     }
-    static const struct kit_watcher watcher = {enter, before_instruction, before_allocation, leave};
+    static const struct kit_watcher watcher = {enter, before_instruction, leave};
     run->algo = kit_steps_watch(run->algo, &watcher, &pair.steps);
     for (size_t life = 0; life < LENGTH(lives); life++) {
         use_structure(lives[life]);

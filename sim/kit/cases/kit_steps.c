@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -28,6 +29,20 @@ static _Thread_local volatile bool is_on;
 const struct kit_call *kit_steps_call(void)
 {
     return innermost;
+}
+
+bool kit_steps_wait(sem_t *semaphore, unsigned ms)
+{
+    struct timespec until;
+    (void)clock_gettime(CLOCK_REALTIME, &until);
+    uint64_t ns = (uint64_t)until.tv_nsec + ms * UINT64_C(1000000);
+    until.tv_sec += (time_t)(ns / 1000000000);
+    until.tv_nsec = (long)(ns % 1000000000);
+    int result = sem_timedwait(semaphore, &until);
+    while (result != 0 && errno == EINTR) {
+        result = sem_timedwait(semaphore, &until);
+    }
+    return result == 0;
 }
 
 bool kit_steps_is_asleep(pid_t thread)
@@ -64,11 +79,10 @@ static bool takes_operand(unsigned char opcode)
            opcode == 0xc6 || opcode == 0xc7 || (opcode & 0xfc) == 0xd0 || (opcode & 0xf6) == 0xf6;
 }
 
-/* Likewise of an opcode that follows 0x0f: all but syscall, ud2, nop, rdtsc, jcc, cpuid, bswap. */
+/* Likewise of an opcode that follows 0x0f: those of nop and jcc have no operand in memory. */
 static bool takes_operand_after_0f(unsigned char opcode)
 {
-    return opcode != 0x05 && opcode != 0x0b && (opcode & 0xf8) != 0x18 && opcode != 0x31 &&
-           (opcode & 0xf0) != 0x80 && opcode != 0xa2 && (opcode & 0xf8) != 0xc8;
+    return (opcode & 0xf8) != 0x18 && (opcode & 0xf0) != 0x80;
 }
 
 static bool is_on_stack(const greg_t *registers, unsigned base)
@@ -152,29 +166,18 @@ static void reach(greg_t *registers)
     }
 }
 
-void break_set(const void *address, unsigned passes, void (*reached)(void))
+bool break_set(const void *address, unsigned passes, void (*reached)(void))
 {
     break_remove();
+    if (point.memory == 0) {
+        point.memory = open("/proc/self/mem", O_RDWR | O_CLOEXEC);
+    }
     point.address = (uintptr_t)address;
     memcpy(&point.covered, address, 1);
     point.passes = passes;
     point.reached = reached;
-    if (!write_code(INT3)) {
-        point.address = 0;
-    }
-}
-
-bool break_open(void)
-{
-    const void *code = NULL;
-    bool (*function)(void) = break_open;
-    memcpy(&code, &function, sizeof code);
-    if (point.memory == 0) {
-        point.memory = open("/proc/self/mem", O_RDWR | O_CLOEXEC);
-    }
-    break_set(code, 0, NULL);
-    bool is_set = point.address != 0;
-    break_remove();
+    bool is_set = write_code(INT3);
+    point.address = is_set ? point.address : 0;
     return is_set;
 }
 
@@ -274,16 +277,12 @@ bool break_is_access(const void *context)
     return context != NULL;
 }
 
-bool break_open(void)
-{
-    return false;
-}
-
-void break_set(const void *address, unsigned passes, void (*reached)(void))
+bool break_set(const void *address, unsigned passes, void (*reached)(void))
 {
     (void)address;
     (void)passes;
     (void)reached;
+    return false;
 }
 
 void break_remove(void) {}
@@ -321,18 +320,13 @@ static void leave(const struct kit_call *call)
     }
 }
 
-static void outside(void)
-{
-    hold();
-    if (steps.watcher.outside != NULL) {
-        steps.watcher.outside();
-    }
-}
-
 static void *watched_resize(void *ctx, void *ptr, size_t old_bytes, size_t new_bytes, size_t align)
 {
     (void)ctx;
-    outside();
+    hold();
+    if (steps.watcher.step != NULL) {
+        steps.watcher.step(innermost, NULL);
+    }
     void *memory = steps.given->resize(steps.given->ctx, ptr, old_bytes, new_bytes, align);
     go_on();
     return memory;

@@ -8,6 +8,7 @@
 
 #include "kit_subject.h"
 
+#include <semaphore.h>
 #include <sys/types.h>
 
 /* A call of a hook. */
@@ -25,10 +26,9 @@ struct kit_call {
 /* Called about the hooks of the structure; any may be NULL. */
 struct kit_watcher {
     void (*enter)(struct kit_call *call); /* sets `most`, `stride` and `left`, which are 0 */
-    /* Before an instruction of the object (the program or shared object) of the structure; it must
-     * be safe in a signal handler. */
+    /* Before an instruction of the object (the program or shared object) of the structure, or, with
+     * NULL, before it calls the allocator. It must be safe in a signal handler. */
     void (*step)(const struct kit_call *call, const void *instruction);
-    void (*outside)(void); /* the structure calls the allocator */
     void (*leave)(const struct kit_call *call);
 };
 
@@ -40,6 +40,9 @@ const struct tl_algo *kit_steps_watch(const struct tl_algo *structure,
 
 /* Return the innermost call under way in this thread; NULL: none. */
 const struct kit_call *kit_steps_call(void);
+
+/* Wait up to that time for a semaphore; false: it was not posted. Safe in a signal handler. */
+bool kit_steps_wait(sem_t *semaphore, unsigned ms);
 
 /* Return whether a thread of this process sleeps in the kernel, as it does when it waits for a lock;
  * safe in a signal handler. */
@@ -55,13 +58,10 @@ bool kit_steps_is_asleep(pid_t thread);
  * Unknown instructions count as accesses. */
 bool break_is_access(const void *context);
 
-/* Return whether breakpoints can be set here, after a call of kit_steps_watch. */
-bool break_open(void);
-
-/* Set the breakpoint: `reached` is called, in a signal handler, by the thread that is about to
- * execute the instruction at `address` after `passes` times. Then the breakpoint is removed. There
- * is one at a time, and one thread at a time may execute the code. */
-void break_set(const void *address, unsigned passes, void (*reached)(void));
+/* Set the breakpoint, or return false if it cannot be set: `reached` is called, in a signal handler,
+ * by the thread that is about to execute the instruction at `address` after `passes` times. Then the
+ * breakpoint is removed. There is one at a time, and one thread at a time may execute the code. */
+bool break_set(const void *address, unsigned passes, void (*reached)(void));
 
 /* Remove it, if it is still set. */
 void break_remove(void);

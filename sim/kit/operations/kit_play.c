@@ -92,11 +92,8 @@ bool kit_play_create(struct kit_play *play, uint32_t instance)
     if (session->place != KIT_GUARD_CANARIES) {
         kit_guard_watch(&subject->guard);
     }
-    player->alive = subject_create(subject, session->capacity, session->now,
-                                   session->max_delay_ticks) == KIT_OPENED;
-    if (!player->alive) {
-        subject_discard(subject);
-    }
+    player->alive =
+        subject_create(subject, session->capacity, session->now, session->max_delay_ticks);
     return player->alive;
 }
 
