@@ -72,7 +72,7 @@ struct play_call {
     uint64_t tick;
 };
 
-/* Make a call as thread number `thread`, and add what is called to the history. */
+/* Make a call as thread number `thread`, and add the calls of hooks to the history. */
 void play_call(struct play *play, unsigned thread, struct play_call call);
 
 /* Judge the history so far and begin another one. No timer may be pending. Timers with more

@@ -49,7 +49,8 @@ enum wrong {
     START_WALKS_ITS_TICK,
     STOP_SEARCHES_ITS_LIST,
     WALK_ENDS_FIRST,
-    ADVANCE_VISITS_BLOCKS
+    ADVANCE_VISITS_BLOCKS,
+    ADVANCE_WALKS_BLOCKS
 };
 
 #define BITS   5
@@ -108,6 +109,18 @@ static void walk_tick(const struct shown *shown, uint32_t index)
     while (at >= LISTS && shown->nodes[at].due == shown->nodes[index].due) {
         at = shown->nodes[at].prev;
     }
+}
+
+/* Visit a slot for each 2^20 ticks to `now`, or 2^20 of them, and count nothing. */
+static void walk_blocks(const struct shown *shown, uint64_t now)
+{
+    uint64_t end = now >> 20;
+    uint64_t most = (shown->clock >> 20) + (1u << 20);
+    volatile uint32_t at = 0;
+    for (uint64_t block = shown->clock >> 20; block < end && block < most; block++) {
+        at = shown->nodes[block % SLOTS].next;
+    }
+    (void)at;
 }
 
 static enum tl_status told_reserve(void *self, uint32_t capacity)
@@ -308,6 +321,9 @@ static uint64_t told_advance(void *self, uint64_t now, uint64_t budget, tl_fire_
     struct shown *shown = self;
     if (WRONG == ADVANCE_VISITS_BLOCKS) { /* one slot for each 2^20 ticks */
         shown->counters.slots += (now >> 20) - (shown->clock >> 20);
+    }
+    if (WRONG == ADVANCE_WALKS_BLOCKS) {
+        walk_blocks(shown, now);
     }
     append_all(shown->nodes, DUE, LATE);
     if (now - shown->clock > UINT64_C(1) << (BITS * (LEVELS + 1))) {

@@ -104,6 +104,7 @@ struct bill {
 
 /* Static, since a watcher has no context. */
 static struct {
+    struct kit_witness *witness;
     struct bill *bill; /* instructions are added to it; NULL: to none */
     enum operation operation;
     double before;  /* counted work before the operations of the bill */
@@ -126,8 +127,17 @@ static void begin_call(struct kit_call *call)
         ++meter.calls % meter.every == 0 && meter.bill->samples < SAMPLES &&
         meter.left >= meter.most) {
         call->most = meter.most;
+        call->stride = 1000;
         meter.began_ns = clock_processor_ns();
     }
+}
+
+/* A call of which instructions are counted is slow, and does not hang. */
+static void show_progress(const struct kit_call *call, const void *instruction)
+{
+    (void)call;
+    (void)instruction;
+    meter.witness->hooks++;
 }
 
 static void end_call(const struct kit_call *call)
@@ -144,8 +154,9 @@ static void end_call(const struct kit_call *call)
 /* Ready the meter for calls of the build with counters, up to `most` instructions in each. */
 static void begin_meter(struct kit_run *run, uint64_t most)
 {
-    static const struct kit_watcher watcher = {.enter = begin_call, .leave = end_call};
+    static const struct kit_watcher watcher = {begin_call, show_progress, end_call};
     memset(&meter, 0, sizeof meter);
+    meter.witness = run->witness;
     meter.most = most;
     run->algo = kit_steps_watch(run->target->counted, &watcher, &meter.can_step);
     /* The words are about the defaults: some options name other algorithms. */
@@ -385,11 +396,12 @@ void case_cost(struct kit_run *run)
 
 /* The base-2 logarithms of the ticks of the advances: of the first, with which the others are
  * compared, and of those. A wheel may visit each of its slots once, not once for each turn, block or
- * tick: the cost c of the first may become 4 * c + `more` in a longer one, which passes more levels,
- * and fires timers of more levels. */
-enum { SHORT = 24, LONGER = 36, LONGEST = 48, SPAN_TIMERS = 8, SPAN_STEPS_MOST = 100000 };
+ * tick: the cost c of the first may become 4 * c and a little more in a longer one, which passes more
+ * levels, and fires timers of more levels. */
+enum { SHORT = 24, LONGER = 36, LONGEST = 48, SPAN_TIMERS = 8 };
 
-static const double span_more[MEASURES] = {[WORK] = 2000, [INSTRUCTIONS] = 20000};
+/* Instructions are compared if the first advance has less than SPAN_STEPS_MOST. */
+enum { SPAN_MORE = 2000, SPAN_STEPS_MORE = 1000, SPAN_STEPS_MOST = 6000 };
 
 /* Measure an advance over 2^bits ticks. Half of the timers fire in it, and half are later. */
 static struct bill measure_span(struct kit_subject *subject, unsigned bits)
@@ -417,12 +429,15 @@ void case_span(struct kit_run *run)
         return; /* a cost that grows with the ticks is for structures that say so */
     }
     struct bill usual = measure_span(&subject, SHORT);
+    double steps = work_each(&usual, INSTRUCTIONS, words);
+    bool counts_all = steps >= 0 && steps < SPAN_STEPS_MOST;
+    meter.most = counts_all ? 4 * (uint64_t)steps + SPAN_STEPS_MORE + 1 : 0;
     for (unsigned bits = LONGER; bits <= LONGEST; bits += LONGEST - LONGER) {
         struct bill bill = measure_span(&subject, bits);
         for (enum measure measure = WORK; measure < MEASURES; measure++) {
             double less = work_each(&usual, measure, words);
             double more = work_each(&bill, measure, words);
-            if (less >= 0 && more > 4 * less + span_more[measure]) {
+            if (less >= 0 && more > 4 * less + (measure == WORK ? SPAN_MORE : SPAN_STEPS_MORE)) {
                 kit_fail(run->witness, FAULT_COST,
                          "an advance over 2^%u ticks takes %.0f %s, and one over 2^%u ticks %.0f, "
                          "against the stated cost `%s` of a tick",
