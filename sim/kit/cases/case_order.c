@@ -60,7 +60,7 @@ static void drive_by_next(struct kit_subject *subject)
 
 void case_next_drive(struct kit_run *run)
 {
-    static const uint64_t spans[] = {50, 5000, UINT64_C(1) << 20, UINT64_C(1) << 34};
+    static const uint64_t spans[] = {50, 5000, UINT64_C(1) << 20, UINT64_C(1) << 33};
     for (size_t i = 0; i < LENGTH(spans); i++) {
         script_play(run, 20, 7, spans[i], i, drive_by_next);
     }
