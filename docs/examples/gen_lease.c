@@ -39,9 +39,9 @@ static void hold(struct gen_model *model, uint64_t now, struct lock *lock)
     lock->renews_at = now + term_ticks(model, 3);
 }
 
-static void visit(struct gen_model *model, uint64_t now, uint32_t number)
+static void visit(struct gen_model *model, uint64_t now, void *record)
 {
-    struct lock *lock = &((struct lock *)model->records)[number];
+    struct lock *lock = record;
     if (gen_timer_expires(model, &lock->timers[KIND_LEASE], now)) {
         model->counts[COUNT_EXPIRIES]++;
         hold(model, now, lock); /* a reaction: the expiry gives the lock to the next holder */
@@ -51,22 +51,24 @@ static void visit(struct gen_model *model, uint64_t now, uint32_t number)
         model->counts[COUNT_RENEWALS]++;
         hold(model, now, lock);
     }
-    gen_file(model, gen_next(lock->timers, KINDS, lock->renews_at), number);
 }
 
-/* All holders live at first; after four terms as many are dead as ever. */
+/* All holders live at first. */
+static void place(struct gen_model *model, void *record)
+{
+    struct lock *lock = record;
+    uint64_t third = term_ticks(model, 3);
+    uint64_t age = gen_uniform_age(model, third);
+    gen_timer_place(&lock->timers[KIND_LEASE], GEN_EPOCH, term_ticks(model, 1), age);
+    lock->renews_at = GEN_EPOCH - age + third;
+}
+
+/* After four terms as many are dead as ever. */
 static bool create(struct gen_model *model)
 {
-    uint64_t third = term_ticks(model, 3);
     model->warmup_end = GEN_EPOCH + 4 * term_ticks(model, 1);
+    model->event_at = offsetof(struct lock, renews_at);
     gen_model_begin(model, sizeof(struct lock), GEN_EPOCH, term_ticks(model, 1));
-    struct lock *locks = model->records;
-    for (uint32_t i = 0; i < model->connections; i++) {
-        uint64_t age = gen_uniform_age(model, third);
-        gen_timer_place(&locks[i].timers[KIND_LEASE], GEN_EPOCH, term_ticks(model, 1), age);
-        locks[i].renews_at = GEN_EPOCH - age + third;
-        gen_file(model, locks[i].renews_at, i);
-    }
     return true;
 }
 
@@ -80,5 +82,6 @@ const struct gen_workload gen_lease = {
     .kinds = lease_kinds,
     .counts = lease_counts,
     .create = create,
+    .place = place,
     .visit = visit,
 };

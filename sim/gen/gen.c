@@ -1,6 +1,6 @@
 #include "gen.h"
 
-#include "gen_model.h"
+#include "gen_traffic.h"
 #include "guess.h"
 #include "memory.h"
 #include "registry.h"
@@ -172,6 +172,39 @@ static size_t number_of(const struct generator *generator, size_t part)
     return numbers != NULL ? numbers[part] : part;
 }
 
+/* File the visited connection at the first tick after `now` at which it has an event, a timer of it
+ * is due, or a herd affects it. */
+static void file_visited(struct gen_model *model, uint64_t now, const void *record)
+{
+    uint64_t tick = GEN_NEVER;
+    if (model->event_at > 0) {
+        memcpy(&tick, (const char *)record + model->event_at, sizeof tick);
+    }
+    for (uint32_t end = 0; end < model->ends; end++) {
+        const struct gen_timer *timers = gen_timers_of(model, model->visited, end);
+        for (uint32_t kind = 0; kind < model->kind_count; kind++) {
+            bool first = timers[kind].delay_ticks > 0 && timers[kind].due < tick;
+            tick = first ? timers[kind].due : tick;
+        }
+    }
+    if (model->herds != NULL) {
+        tick = gen_herd_before(model, now, tick);
+    }
+    if (tick != GEN_NEVER) {
+        gen_ring_add(&model->ring, tick, model->visited);
+    }
+}
+
+/* Place all connections. Herds may affect them at the first tick already. */
+static void place_connections(struct gen_model *model)
+{
+    for (model->visited = 0; model->visited < model->connections; model->visited++) {
+        void *record = gen_timers_of(model, model->visited, 0);
+        model->workload->place(model, record);
+        file_visited(model, model->ring.now - 1, record);
+    }
+}
+
 /* Simulate the ticks before `end`, from the last one on: visit the connections filed there. */
 static bool simulate(struct gen_model *model, uint64_t end)
 {
@@ -179,8 +212,12 @@ static bool simulate(struct gen_model *model, uint64_t end)
         uint32_t number;
         for (uint32_t left = gen_ring_take(&model->ring, &number); left > 0; left--) {
             const uint32_t next = model->ring.next[number];
+            void *record = gen_timers_of(model, number, 0);
+            __builtin_prefetch(gen_timers_of(model, next, 0));
             gen_from_outside(model);
-            model->workload->visit(model, now, number);
+            model->visited = number;
+            model->workload->visit(model, now, record);
+            file_visited(model, now, record);
             number = next;
         }
         if (model->failed) {
@@ -229,6 +266,7 @@ static bool warm_up(struct generator *generator, size_t i, uint64_t recorded_tic
     if (!gen_take_ids(model, (uint32_t)timers)) {
         return false;
     }
+    place_connections(model);
     uint64_t ticks = model->warmup_end - model->ring.now;
     model->progress_offset = generator->progress_done - model->ring.now;
     progress_begin(&generator->progress, part->workload->name, "ticks",
@@ -286,10 +324,8 @@ static bool align_warmup(struct generator *generator, uint64_t longest_age)
 /* A timer pending at the end of the warm-up. */
 struct pending {
     uint64_t started; /* after that end, modulo 2^64: all have the same sign */
-    size_t order;     /* among those started at one tick */
-    uint64_t delay_ticks;
-    uint32_t id;
-    uint32_t slack_ticks;
+    uint32_t part;
+    uint32_t place; /* among the timers of the part's records */
 };
 
 struct pending_list {
@@ -298,17 +334,20 @@ struct pending_list {
     size_t room;
 };
 
-static void add_pending(struct pending_list *list, struct gen_model *model,
-                        const struct gen_timer *timer)
+static const struct gen_timer *timer_at(const struct gen_model *model, uint32_t place)
 {
+    const uint32_t end = place / model->kind_count;
+    return &gen_timers_of(model, end / model->ends, end % model->ends)[place % model->kind_count];
+}
+
+/* Timers get their ids in the order in which they are added. */
+static void add_pending(struct pending_list *list, struct gen_model *model, struct pending pending)
+{
+    const struct gen_timer *timer = timer_at(model, pending.place);
+    pending.started = timer->due - timer->delay_ticks - model->warmup_end;
     MEMORY_REACH(list->pending, list->room, list->count);
-    list->pending[list->count] =
-        (struct pending){.started = timer->due - timer->delay_ticks - model->warmup_end,
-                         .order = list->count,
-                         .delay_ticks = timer->delay_ticks,
-                         .id = gen_id(model, timer->id),
-                         .slack_ticks = gen_slack(model, timer->delay_ticks)};
-    list->count++;
+    list->pending[list->count++] = pending;
+    (void)gen_id(model, timer->id);
 }
 
 /* Count a part's pending timers, and add them to the list unless that is NULL. */
@@ -317,15 +356,14 @@ static void take_pending(struct generator *generator, size_t i, const char *when
 {
     struct gen_model *model = &generator->parts[i].model;
     uint64_t counts[GEN_COUNTS_MAX] = {0};
-    for (uint32_t number = 0; number < model->connections; number++) {
-        for (uint32_t at = 0; at < model->ends * model->kind_count; at++) {
-            const uint32_t kind = at % model->kind_count;
-            const struct gen_timer *timer =
-                &gen_timers_of(model, number, at / model->kind_count)[kind];
-            if (timer->delay_ticks > 0) {
+    struct pending at = {.part = (uint32_t)i};
+    for (uint32_t end = 0; end < model->connections * model->ends; end++) {
+        const struct gen_timer *timers = gen_timers_of(model, end / model->ends, end % model->ends);
+        for (uint32_t kind = 0; kind < model->kind_count; kind++, at.place++) {
+            if (timers[kind].delay_ticks > 0) {
                 counts[kind]++;
                 if (list != NULL) {
-                    add_pending(list, model, timer);
+                    add_pending(list, model, at);
                 }
             }
         }
@@ -345,7 +383,10 @@ static int by_start(const void *a, const void *b)
     if (left->started != right->started) {
         return left->started < right->started ? -1 : 1;
     }
-    return left->order < right->order ? -1 : 1;
+    if (left->part != right->part) {
+        return left->part < right->part ? -1 : 1;
+    }
+    return left->place < right->place ? -1 : 1;
 }
 
 static bool record_warmup(struct generator *generator)
@@ -362,10 +403,13 @@ static bool record_warmup(struct generator *generator)
     good = good && align_warmup(generator, list.count > 0 ? 0 - list.pending[0].started : 0);
     for (size_t i = 0; good && i < list.count; i++) {
         const struct pending *pending = &list.pending[i];
+        struct gen_model *model = &generator->parts[pending->part].model;
+        const struct gen_timer *timer = timer_at(model, pending->place);
         good = trace_writer_add_reaction(
-            generator->writer, pending->started + generator->warmup_end_tick, pending->id,
-            TRACE_START, pending->delay_ticks,
-            (struct trace_cause){.slack_ticks = pending->slack_ticks}, generator->error);
+            generator->writer, pending->started + generator->warmup_end_tick,
+            gen_id(model, timer->id), TRACE_START, timer->delay_ticks,
+            (struct trace_cause){.slack_ticks = gen_slack(model, timer->delay_ticks)},
+            generator->error);
     }
     free(list.pending);
     return good;

@@ -63,8 +63,12 @@ struct gen_workload {
      * names. */
     bool (*create)(struct gen_model *model);
 
-    /* Visit a connection at the tick at which it was filed, and file it again. */
-    void (*visit)(struct gen_model *model, uint64_t now, uint32_t number);
+    /* Put a connection into the state in which the model begins, at model->ring.now. */
+    void (*place)(struct gen_model *model, void *record);
+
+    /* Visit a connection at a tick at which a timer of it is due, or its event, or a herd affects
+     * it. */
+    void (*visit)(struct gen_model *model, uint64_t now, void *record);
 };
 
 extern const struct gen_workload gen_server;

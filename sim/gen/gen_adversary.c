@@ -75,6 +75,7 @@ struct adversary {
     uint64_t slots;
     uint64_t span_ticks;
     uint64_t step_ticks; /* stale: from restart to restart */
+    uint64_t first;      /* sorted, reverse: the number that is started first */
 };
 
 static uint64_t below(struct gen_model *model, uint64_t limit)
@@ -117,10 +118,10 @@ static uint64_t draw_delay(struct gen_model *model, const struct target *target)
     return to_second_span + span - 1;
 }
 
-static void visit(struct gen_model *model, uint64_t now, uint32_t number)
+static void visit(struct gen_model *model, uint64_t now, void *record)
 {
     const struct adversary *adversary = model->state;
-    struct target *target = &((struct target *)model->records)[number];
+    struct target *target = record;
     bool expires = gen_timer_expires(model, &target->timers[KIND_TIMER], now);
     model->counts[COUNT_EXPIRIES] += expires;
     bool in_rounds = adversary->stream != SAME_SLOT && adversary->stream != HORIZON &&
@@ -142,51 +143,45 @@ static void visit(struct gen_model *model, uint64_t now, uint32_t number)
             target->event_at = now + adversary->step_ticks;
         }
     }
-    gen_file(model, gen_next(target->timers, KINDS, target->event_at), number);
 }
 
-/* The model begins three spans before the recording, which thus begins with the first due ticks of
- * a round. Streams without rounds are in their steady state from the beginning. */
-static void populate(struct gen_model *model, uint64_t begin)
+/* Streams without rounds are in their steady state from the beginning. */
+static void place(struct gen_model *model, void *record)
 {
     const struct adversary *adversary = model->state;
-    struct target *targets = model->records;
-    uint64_t first = below(model, model->connections);
-    for (uint32_t i = 0; i < model->connections; i++) {
-        struct target *target = &targets[i];
-        target->event_at = GEN_NEVER;
-        uint64_t delay;
-        switch (adversary->stream) {
-        case SAME_SLOT:
-            delay = draw_delay(model, target);
-            gen_timer_place(&target->timers[KIND_TIMER], begin, delay,
-                            gen_uniform_age(model, delay / adversary->span_ticks) *
-                                adversary->span_ticks);
-            break;
-        case HORIZON:
-            delay = draw_delay(model, target);
-            gen_timer_place(&target->timers[KIND_TIMER], begin, delay,
-                            gen_uniform_age(model, delay));
-            break;
-        case STALE:
-            target->near = gen_chance(model, 0.5);
-            target->event_at = begin + below(model, adversary->step_ticks);
-            break;
-        case CASCADE:
-        case ONE_TICK:
-            target->phase_ticks = below(model, adversary->span_ticks);
-            target->event_at = begin + target->phase_ticks;
-            break;
-        case SORTED:
-        case REVERSE:
-            /* In the order of numbers, beginning anywhere. */
-            target->phase_ticks =
-                (uint64_t)((double)((first + i) % model->connections) / (double)model->connections *
-                           (double)adversary->span_ticks);
-            target->event_at = begin + target->phase_ticks;
-            break;
-        }
-        gen_file(model, gen_next(target->timers, KINDS, target->event_at), i);
+    const uint64_t begin = model->ring.now;
+    const double connections = model->connections;
+    struct target *target = record;
+    uint64_t delay;
+    target->event_at = GEN_NEVER;
+    switch (adversary->stream) {
+    case SAME_SLOT:
+        delay = draw_delay(model, target);
+        gen_timer_place(&target->timers[KIND_TIMER], begin, delay,
+                        gen_uniform_age(model, delay / adversary->span_ticks) *
+                            adversary->span_ticks);
+        break;
+    case HORIZON:
+        delay = draw_delay(model, target);
+        gen_timer_place(&target->timers[KIND_TIMER], begin, delay, gen_uniform_age(model, delay));
+        break;
+    case STALE:
+        target->near = gen_chance(model, 0.5);
+        target->event_at = begin + below(model, adversary->step_ticks);
+        break;
+    case CASCADE:
+    case ONE_TICK:
+        target->phase_ticks = below(model, adversary->span_ticks);
+        target->event_at = begin + target->phase_ticks;
+        break;
+    case SORTED:
+    case REVERSE:
+        /* In the order of numbers, beginning anywhere. */
+        target->phase_ticks =
+            (uint64_t)((double)((adversary->first + model->visited) % model->connections) /
+                       connections * (double)adversary->span_ticks);
+        target->event_at = begin + target->phase_ticks;
+        break;
     }
 }
 
@@ -209,10 +204,12 @@ static bool create(struct gen_model *model)
     adversary->step_ticks = adversary->slots / 2;
     uint64_t span = adversary->span_ticks;
     uint64_t begin = (GEN_EPOCH / span + 1) * span;
+    adversary->first = below(model, model->connections);
     model->align_ticks = span;
+    /* Three spans later, so that the recording begins with the first due ticks of a round. */
     model->warmup_end = begin + 3 * span;
+    model->event_at = offsetof(struct target, event_at);
     gen_model_begin(model, sizeof(struct target), begin, 2 * span);
-    populate(model, begin);
     return true;
 }
 
@@ -227,5 +224,6 @@ const struct gen_workload gen_adversary = {
     .counts = adversary_counts,
     .state_bytes = sizeof(struct adversary),
     .create = create,
+    .place = place,
     .visit = visit,
 };

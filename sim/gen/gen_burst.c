@@ -55,10 +55,10 @@ static uint64_t next_burst(struct gen_model *model, uint64_t now)
     return (now / burst->period_ticks + bursts) * burst->period_ticks;
 }
 
-static void visit(struct gen_model *model, uint64_t now, uint32_t number)
+static void visit(struct gen_model *model, uint64_t now, void *record)
 {
     const struct burst *burst = model->state;
-    struct connection *connection = &((struct connection *)model->records)[number];
+    struct connection *connection = record;
     if (gen_timer_expires(model, &connection->timers[KIND_REQUEST], now)) {
         model->counts[COUNT_EXPIRIES]++;
         connection->event_at = next_burst(model, now);
@@ -74,7 +74,12 @@ static void visit(struct gen_model *model, uint64_t now, uint32_t number)
         connection->event_at =
             gen_chance(model, model->parameters[CANCELLED]) ? now + burst->lag_ticks : GEN_NEVER;
     }
-    gen_file(model, gen_next(connection->timers, KINDS, connection->event_at), number);
+}
+
+static void place(struct gen_model *model, void *record)
+{
+    struct connection *connection = record;
+    connection->event_at = next_burst(model, 0);
 }
 
 static bool create(struct gen_model *model)
@@ -94,13 +99,9 @@ static bool create(struct gen_model *model)
     double mean_idle = (double)burst->period_ticks / p[JOIN];
     double warmup = burst->timeouts.max_ticks + 2 * mean_idle;
     model->warmup_end = (gen_whole_ticks(warmup) / burst->period_ticks + 1) * burst->period_ticks;
+    model->event_at = offsetof(struct connection, event_at);
     gen_model_begin(model, sizeof(struct connection), 0,
                     gen_whole_ticks(burst->timeouts.max_ticks));
-    struct connection *connections = model->records;
-    for (uint32_t i = 0; i < model->connections; i++) {
-        connections[i].event_at = next_burst(model, 0);
-        gen_file(model, connections[i].event_at, i);
-    }
     return true;
 }
 
@@ -115,5 +116,6 @@ const struct gen_workload gen_burst = {
     .counts = burst_counts,
     .state_bytes = sizeof(struct burst),
     .create = create,
+    .place = place,
     .visit = visit,
 };

@@ -101,10 +101,10 @@ static uint64_t campaign_pause(struct gen_model *model)
     return gen_uniform_age(model, queue->campaign_period_ticks - 1);
 }
 
-static void visit(struct gen_model *model, uint64_t now, uint32_t number)
+static void visit(struct gen_model *model, uint64_t now, void *record)
 {
     const struct delay_queue *queue = model->state;
-    struct slot *slot = &((struct slot *)model->records)[number];
+    struct slot *slot = record;
     if (gen_timer_expires(model, &slot->timers[KIND_JOB], now)) {
         model->counts[slot->campaign ? COUNT_CAMPAIGN_EXPIRIES : COUNT_EXPIRIES]++;
         slot->event_at = now + (slot->campaign ? campaign_pause(model)
@@ -117,10 +117,9 @@ static void visit(struct gen_model *model, uint64_t now, uint32_t number)
         gen_timers_renew(model, slot->timers);
         start_job(model, now, slot);
     }
-    gen_file(model, gen_next(slot->timers, KINDS, slot->event_at), number);
 }
 
-static void populate_campaign(struct gen_model *model, uint64_t now, struct slot *slot)
+static void place_campaign(struct gen_model *model, uint64_t now, struct slot *slot)
 {
     const struct delay_queue *queue = model->state;
     uint64_t period = queue->campaign_period_ticks;
@@ -136,7 +135,7 @@ static void populate_campaign(struct gen_model *model, uint64_t now, struct slot
 
 /* Jobs that exist at a given moment are length-biased: a log-uniform delay becomes uniform, and
  * cancelled jobs exist half as long. */
-static void populate_ordinary(struct gen_model *model, uint64_t now, struct slot *slot)
+static void place_ordinary(struct gen_model *model, uint64_t now, struct slot *slot)
 {
     const struct delay_queue *queue = model->state;
     double spread = queue->delay_max_ticks - queue->delay_min_ticks;
@@ -161,6 +160,16 @@ static void populate_ordinary(struct gen_model *model, uint64_t now, struct slot
     slot->event_at = life < delay ? now - age + life : GEN_NEVER;
 }
 
+static void place(struct gen_model *model, void *record)
+{
+    struct slot *slot = record;
+    if (gen_chance(model, model->parameters[CAMPAIGN])) {
+        place_campaign(model, GEN_EPOCH, slot);
+    } else {
+        place_ordinary(model, GEN_EPOCH, slot);
+    }
+}
+
 static bool create(struct gen_model *model)
 {
     const double *p = model->parameters;
@@ -181,16 +190,8 @@ static bool create(struct gen_model *model)
     }
     queue->campaign_tick = GEN_EPOCH + at - queue->campaign_period_ticks;
     model->warmup_end = GEN_EPOCH;
+    model->event_at = offsetof(struct slot, event_at);
     gen_model_begin(model, sizeof(struct slot), GEN_EPOCH, gen_whole_ticks(queue->delay_max_ticks));
-    struct slot *slots = model->records;
-    for (uint32_t i = 0; i < model->connections; i++) {
-        if (gen_chance(model, p[CAMPAIGN])) {
-            populate_campaign(model, GEN_EPOCH, &slots[i]);
-        } else {
-            populate_ordinary(model, GEN_EPOCH, &slots[i]);
-        }
-        gen_file(model, gen_next(slots[i].timers, KINDS, slots[i].event_at), i);
-    }
     return true;
 }
 
@@ -205,5 +206,6 @@ const struct gen_workload gen_delay_queue = {
     .counts = delay_queue_counts,
     .state_bytes = sizeof(struct delay_queue),
     .create = create,
+    .place = place,
     .visit = visit,
 };

@@ -57,6 +57,7 @@ struct connection {
 };
 
 struct heartbeat {
+    struct gen_span periods;
     struct gen_herds herds;
     enum trace_basis basis;
 };
@@ -71,10 +72,10 @@ static uint64_t draw_delay(struct gen_model *model, uint64_t period_ticks)
     return gen_whole_ticks((double)period_ticks * (1 + share));
 }
 
-static void visit(struct gen_model *model, uint64_t now, uint32_t number)
+static void visit(struct gen_model *model, uint64_t now, void *record)
 {
     const struct heartbeat *heartbeat = model->state;
-    struct connection *connection = &((struct connection *)model->records)[number];
+    struct connection *connection = record;
     struct gen_timer *timer = &connection->timers[KIND_HEARTBEAT];
     if (gen_timer_expires(model, timer, now)) {
         model->counts[COUNT_BEATS]++;
@@ -82,22 +83,31 @@ static void visit(struct gen_model *model, uint64_t now, uint32_t number)
                              heartbeat->basis);
         gen_from_outside(model);
     }
-    gen_herd_apply(model, &heartbeat->herds, now, number, timer, &connection->event_at,
-                   COUNT_DEPLOYED);
+    gen_herd_apply(model, now, timer, &connection->event_at, COUNT_DEPLOYED);
     if (connection->event_at == now) {
         connection->event_at = GEN_NEVER;
         gen_timer_start(model, now, timer, draw_delay(model, connection->period_ticks));
     }
-    gen_file_herded(model, &heartbeat->herds, now,
-                    gen_next(connection->timers, KINDS, connection->event_at), number);
+}
+
+static void place(struct gen_model *model, void *record)
+{
+    const struct heartbeat *heartbeat = model->state;
+    struct connection *connection = record;
+    uint64_t middle = gen_whole_ticks(model->seconds * gen_per_second(model)) / 2;
+    uint64_t period = gen_span_draw(model, &heartbeat->periods);
+    uint64_t age = model->parameters[PHASES] == PHASES_ALIGNED ? period - middle % period
+                                                               : gen_uniform_age(model, period);
+    connection->period_ticks = period;
+    connection->event_at = GEN_NEVER;
+    gen_timer_place(&connection->timers[KIND_HEARTBEAT], GEN_EPOCH, period, age);
 }
 
 static bool create(struct gen_model *model)
 {
     const double *p = model->parameters;
     struct heartbeat *heartbeat = model->state;
-    struct gen_span span;
-    if (!gen_span_read(model, PERIOD_MIN_S, &span)) {
+    if (!gen_span_read(model, PERIOD_MIN_S, &heartbeat->periods)) {
         return false;
     }
     heartbeat->basis = gen_rearm_basis(model, REARM);
@@ -105,20 +115,9 @@ static bool create(struct gen_model *model)
     if (!gen_herds_read(model, HERDS, GEN_CLOSING_ROWS, &heartbeat->herds)) {
         return false;
     }
+    model->event_at = offsetof(struct connection, event_at);
     gen_model_begin(model, sizeof(struct connection), GEN_EPOCH,
-                    gen_whole_ticks(span.max_ticks * (1 + p[JITTER])));
-    struct connection *connections = model->records;
-    uint64_t middle = gen_whole_ticks(model->seconds * gen_per_second(model)) / 2;
-    for (uint32_t i = 0; i < model->connections; i++) {
-        uint64_t period = gen_span_draw(model, &span);
-        uint64_t age =
-            p[PHASES] == PHASES_ALIGNED ? period - middle % period : gen_uniform_age(model, period);
-        connections[i].period_ticks = period;
-        gen_timer_place(&connections[i].timers[KIND_HEARTBEAT], GEN_EPOCH, period, age);
-        connections[i].event_at = GEN_NEVER;
-        gen_file_herded(model, &heartbeat->herds, GEN_EPOCH - 1,
-                        connections[i].timers[KIND_HEARTBEAT].due, i);
-    }
+                    gen_whole_ticks(heartbeat->periods.max_ticks * (1 + p[JITTER])));
     return true;
 }
 
@@ -133,5 +132,6 @@ const struct gen_workload gen_heartbeat = {
     .counts = heartbeat_counts,
     .state_bytes = sizeof(struct heartbeat),
     .create = create,
+    .place = place,
     .visit = visit,
 };

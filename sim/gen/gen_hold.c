@@ -204,14 +204,13 @@ static double draw_met(struct gen_model *model)
 /* --- common to both -------------------------------------------------------------------------- */
 
 /* Insert an event again, with `timer`, an increment of `increment` means later. */
-static inline void hold(struct gen_model *model, uint64_t now, uint32_t number,
-                        struct gen_timer *timer, double increment)
+static inline void hold(struct gen_model *model, uint64_t now, struct gen_timer *timer,
+                        double increment)
 {
     const struct hold *state = model->state;
     uint64_t delay = gen_whole_ticks(state->mean_ticks * increment);
     model->counts[COUNT_EVENTS]++;
     gen_timer_start_from(model, now, timer, delay, state->basis);
-    gen_file(model, now + delay, number);
 }
 
 /* Read the parameters that both have, and allocate the events. */
@@ -234,22 +233,19 @@ static void begin(struct gen_model *model)
 }
 
 /* Insert an event within an increment of `increment` means. */
-static void place(struct gen_model *model, uint32_t number, double increment)
+static void place(struct gen_model *model, struct gen_timer *timer, double increment)
 {
     const struct hold *state = model->state;
-    struct gen_timer *timer = &((struct gen_timer *)model->records)[number];
     uint64_t delay = gen_whole_ticks(state->mean_ticks * increment);
     gen_timer_place(timer, GEN_EPOCH, delay, gen_uniform_age(model, delay));
-    gen_file(model, timer->due, number);
 }
 
 /* --- hold ------------------------------------------------------------------------------------ */
 
-static void classic_visit(struct gen_model *model, uint64_t now, uint32_t number)
+static void classic_visit(struct gen_model *model, uint64_t now, struct gen_timer *timer)
 {
-    struct gen_timer *timer = &((struct gen_timer *)model->records)[number];
     gen_timer_fire(model, timer);
-    hold(model, now, number, timer, draw(model));
+    hold(model, now, timer, draw(model));
 }
 
 /* markov: add an event to the list of idle ones. */
@@ -283,23 +279,24 @@ static uint32_t draw_run(struct gen_model *model)
     return run;
 }
 
-static void markov_visit(struct gen_model *model, uint64_t now, uint32_t number)
+static void markov_visit(struct gen_model *model, uint64_t now, struct gen_timer *timer)
 {
     struct hold *state = model->state;
     struct gen_timer *timers = model->records;
-    gen_timer_fire(model, &timers[number]);
+    gen_timer_fire(model, timer);
     uint32_t run = draw_run(model);
     for (uint32_t i = 1; i < run; i++) {
         uint32_t other = state->free;
         state->free = (uint32_t)timers[other].due;
         state->free_count--;
         gen_timers_renew(model, &timers[other]);
-        hold(model, now, other, &timers[other], draw(model));
+        hold(model, now, &timers[other], draw(model));
+        gen_ring_add(&model->ring, timers[other].due, other);
     }
     if (run > 0) {
-        hold(model, now, number, &timers[number], draw(model));
+        hold(model, now, timer, draw(model));
     } else {
-        let_go(model, number);
+        let_go(model, model->visited);
     }
 }
 
@@ -310,14 +307,14 @@ static void begin_cycle(struct gen_model *model, uint64_t from)
     state->pending = model->connections;
     state->up_end = from + (uint64_t)state->up_ticks;
     for (uint32_t i = 0; i < model->connections; i++) {
-        gen_file(model, from + (uint64_t)(state->up_ticks * random_unit(&model->random)), i);
+        uint64_t at = from + (uint64_t)(state->up_ticks * random_unit(&model->random));
+        gen_ring_add(&model->ring, at, i);
     }
 }
 
-static void up_down_visit(struct gen_model *model, uint64_t now, uint32_t number)
+static void up_down_visit(struct gen_model *model, uint64_t now, struct gen_timer *timer)
 {
     struct hold *state = model->state;
-    struct gen_timer *timer = &((struct gen_timer *)model->records)[number];
     if (gen_timer_expires(model, timer, now)) {
         if (--state->pending == 0) {
             model->counts[COUNT_CYCLES]++;
@@ -330,21 +327,28 @@ static void up_down_visit(struct gen_model *model, uint64_t now, uint32_t number
     gen_timer_start(model, now, timer,
                     state->up_end - now + gen_whole_ticks(state->mean_ticks * increment));
     model->counts[COUNT_EVENTS]++;
-    gen_file(model, timer->due, number);
 }
 
-static void hold_visit(struct gen_model *model, uint64_t now, uint32_t number)
+static void hold_visit(struct gen_model *model, uint64_t now, void *record)
 {
     switch ((int)model->parameters[MODEL]) {
     case MODEL_MARKOV:
-        markov_visit(model, now, number);
+        markov_visit(model, now, record);
         break;
     case MODEL_UP_DOWN:
-        up_down_visit(model, now, number);
+        up_down_visit(model, now, record);
         break;
     default:
-        classic_visit(model, now, number);
+        classic_visit(model, now, record);
         break;
+    }
+}
+
+static void hold_place(struct gen_model *model, void *record)
+{
+    const struct hold *state = model->state;
+    if (state->pending == 0 && model->visited + state->free_count < model->connections) {
+        place(model, record, draw_met(model));
     }
 }
 
@@ -370,13 +374,9 @@ static bool hold_create(struct gen_model *model)
     begin(model);
     if (p[MODEL] == MODEL_UP_DOWN) {
         begin_cycle(model, GEN_EPOCH);
-        return !model->failed;
     }
     for (uint32_t i = model->connections; i > events; i--) {
         let_go(model, i - 1);
-    }
-    for (uint32_t i = 0; i < events; i++) {
-        place(model, i, draw_met(model));
     }
     return true;
 }
@@ -392,6 +392,7 @@ const struct gen_workload gen_hold = {
     .counts = hold_counts,
     .state_bytes = sizeof(struct hold),
     .create = hold_create,
+    .place = hold_place,
     .visit = hold_visit,
 };
 
@@ -407,24 +408,23 @@ static void move(struct gen_model *model, uint32_t number, struct gen_timer *tim
     timer->id = model->first_id + number + at % state->pool * model->connections;
 }
 
-static void phold_visit(struct gen_model *model, uint64_t now, uint32_t number)
+static void phold_visit(struct gen_model *model, uint64_t now, void *record)
 {
     const double lookahead = model->parameters[LOOKAHEAD];
-    struct gen_timer *timer = &((struct gen_timer *)model->records)[number];
-    gen_timer_fire(model, timer);
+    gen_timer_fire(model, record);
     if (gen_chance(model, model->parameters[REMOTE])) {
-        move(model, number, timer);
+        move(model, model->visited, record);
     }
-    hold(model, now, number, timer, lookahead + (1 - lookahead) * draw(model));
+    hold(model, now, record, lookahead + (1 - lookahead) * draw(model));
 }
 
 /* Draw an increment that includes a random moment: with the lookahead's share of the mean the
  * moment is in the lookahead, and the draw has no bias. */
-static double draw_phold_met(struct gen_model *model)
+static void phold_place(struct gen_model *model, void *record)
 {
     const double lookahead = model->parameters[LOOKAHEAD];
     double drawn = gen_chance(model, lookahead) ? draw(model) : draw_met(model);
-    return lookahead + (1 - lookahead) * drawn;
+    place(model, record, lookahead + (1 - lookahead) * drawn);
 }
 
 static bool phold_create(struct gen_model *model)
@@ -436,9 +436,6 @@ static bool phold_create(struct gen_model *model)
     begin(model);
     for (uint32_t i = 0; i < model->connections; i++) {
         move(model, i, &((struct gen_timer *)model->records)[i]);
-    }
-    for (uint32_t i = 0; i < model->connections; i++) {
-        place(model, i, draw_phold_met(model));
     }
     return true;
 }
@@ -454,5 +451,6 @@ const struct gen_workload gen_phold = {
     .counts = phold_counts,
     .state_bytes = sizeof(struct hold),
     .create = phold_create,
+    .place = phold_place,
     .visit = phold_visit,
 };

@@ -66,6 +66,7 @@ struct connection {
 };
 
 struct idle {
+    struct gen_span timeouts;
     double gap_ticks;
     double pause_ticks;
     struct gen_traffic traffic;
@@ -73,17 +74,7 @@ struct idle {
     struct gen_herds herds;
 };
 
-/* Plan the next packet: after a packet, or a pause. */
-static void plan(struct gen_model *model, uint64_t now, struct connection *connection,
-                 uint32_t number, double mean_ticks)
-{
-    const struct idle *idle = model->state;
-    connection->event_at =
-        gen_plan(model, &idle->traffic, &connection->activity, now, number, mean_ticks);
-}
-
-static void packet(struct gen_model *model, uint64_t now, struct connection *connection,
-                   uint32_t number)
+static void packet(struct gen_model *model, uint64_t now, struct connection *connection)
 {
     const struct idle *idle = model->state;
     struct gen_timer *timer = &connection->timers[KIND_IDLE];
@@ -92,33 +83,31 @@ static void packet(struct gen_model *model, uint64_t now, struct connection *con
         model->counts[COUNT_PACKETS]++;
         model->counts[COUNT_CLOSES]++;
         gen_timer_stop(model, now, timer);
-        plan(model, now, connection, number, idle->pause_ticks);
+        connection->event_at = gen_plan(model, &connection->activity, now, idle->pause_ticks);
         return;
     }
     model->counts[open ? COUNT_PACKETS : COUNT_CONNECTS]++;
     gen_timers_renew(model, connection->timers);
     gen_timer_start(model, now, timer, connection->timeout_ticks);
-    plan(model, now, connection, number, idle->gap_ticks);
+    connection->event_at = gen_plan(model, &connection->activity, now, idle->gap_ticks);
 }
 
-static void visit(struct gen_model *model, uint64_t now, uint32_t number)
+static void visit(struct gen_model *model, uint64_t now, void *record)
 {
     const struct idle *idle = model->state;
-    struct connection *connection = &((struct connection *)model->records)[number];
+    struct connection *connection = record;
     if (gen_timer_expires(model, &connection->timers[KIND_IDLE], now)) {
         model->counts[COUNT_EXPIRIES]++;
         if (idle->traffic.smooth) {
-            plan(model, now, connection, number, idle->pause_ticks);
+            connection->event_at = gen_plan(model, &connection->activity, now, idle->pause_ticks);
         }
         gen_from_outside(model);
     }
-    gen_herd_apply(model, &idle->herds, now, number, &connection->timers[KIND_IDLE],
-                   &connection->event_at, COUNT_DEPLOYED);
+    gen_herd_apply(model, now, &connection->timers[KIND_IDLE], &connection->event_at,
+                   COUNT_DEPLOYED);
     if (connection->event_at == now) {
-        packet(model, now, connection, number);
+        packet(model, now, connection);
     }
-    gen_file_herded(model, &idle->herds, now,
-                    gen_next(connection->timers, KINDS, connection->event_at), number);
 }
 
 /* The smooth steady state of a connection with a given timeout. */
@@ -136,46 +125,42 @@ static struct steady steady(const struct idle *idle, double timeout_ticks)
                            .ends = 1 - packet * (1 - idle->sessions.close)};
 }
 
-/* Put a connection into the steady state at tick `now`. Smooth: it is open with the share of time
- * that connections are, and the age of its last packet is such that neither the next one nor the
- * timeout has come since. */
-static void populate(struct gen_model *model, uint64_t now, uint32_t number,
-                     const struct gen_span *span)
+/* Smooth: a connection is open with the share of time that connections are, and the age of its last
+ * packet is such that neither the next one nor the timeout has come since. */
+static void place(struct gen_model *model, void *record)
 {
     const struct idle *idle = model->state;
-    struct connection *connection = &((struct connection *)model->records)[number];
+    const uint64_t now = GEN_EPOCH;
+    struct connection *connection = record;
     struct gen_timer *timer = &connection->timers[KIND_IDLE];
-    connection->timeout_ticks = gen_span_draw(model, span);
+    connection->timeout_ticks = gen_span_draw(model, &idle->timeouts);
+    double gap_ticks = idle->gap_ticks;
     bool fresh = false;
     if (idle->traffic.smooth) {
         struct steady s = steady(idle, (double)connection->timeout_ticks);
         if (gen_chance(model, s.open_ticks / (s.open_ticks + s.ends * idle->pause_ticks))) {
-            gen_place_restarted(model, timer, now, connection->timeout_ticks, idle->gap_ticks,
-                                s.packet);
-            plan(model, now - 1, connection, number, idle->gap_ticks);
+            gen_place_restarted(model, timer, now, connection->timeout_ticks, gap_ticks, s.packet);
         } else {
             /* After a close a new session begins; after an expiry this one continues. */
             fresh = !idle->sessions.geometric &&
                     gen_chance(model, s.packet * idle->sessions.close / s.ends);
-            plan(model, now - 1, connection, number, idle->pause_ticks);
+            gap_ticks = idle->pause_ticks;
         }
     } else {
-        uint64_t age =
-            gen_activity_place(model, &idle->traffic, &connection->activity, now, number, 0);
+        uint64_t age = gen_activity_place(model, &connection->activity, now, 0);
         if (age <= connection->timeout_ticks) {
             gen_timer_place(timer, now, connection->timeout_ticks, age);
         }
-        plan(model, now - 1, connection, number, 0);
     }
+    connection->event_at = gen_plan(model, &connection->activity, now - 1, gap_ticks);
     connection->session = fresh ? gen_session_draw(model, &idle->sessions)
                                 : gen_session_place(model, &idle->sessions);
-    gen_file_herded(model, &idle->herds, now - 1,
-                    gen_next(connection->timers, KINDS, connection->event_at), number);
 }
 
 /* Return the time for each operation of a connection, averaged over all timeouts. */
-static double operation_ticks(const struct idle *idle, const struct gen_span *span)
+static double operation_ticks(const struct idle *idle)
 {
+    const struct gen_span *span = &idle->timeouts;
     const unsigned steps = span->distinct > 0 && span->distinct < 1000 ? span->distinct : 1000;
     double per_tick = 0;
     for (unsigned i = 0; i < steps; i++) {
@@ -193,22 +178,20 @@ static bool create(struct gen_model *model)
     const double *p = model->parameters;
     const double per_second = gen_per_second(model);
     struct idle *idle = model->state;
-    struct gen_span span;
     model->warmup_end = GEN_EPOCH;
-    if (!gen_span_read(model, TIMEOUT_MIN_S, &span) ||
+    if (!gen_span_read(model, TIMEOUT_MIN_S, &idle->timeouts) ||
         !gen_herds_read(model, HERDS, GEN_HERD_ROWS, &idle->herds)) {
         return false;
     }
     idle->gap_ticks = per_second / p[RATE_PER_S];
     idle->pause_ticks = p[PAUSE_S] * per_second;
     idle->sessions = gen_sessions_make(p[CLOSE], p[SESSION_SHAPE]);
-    const struct gen_smooth smooth = {.mean_ticks = operation_ticks(idle, &span),
+    const struct gen_smooth smooth = {.mean_ticks = operation_ticks(idle),
                                       .gap_ticks = idle->gap_ticks};
     gen_traffic_read(model, ACTIVITY, &smooth, &idle->traffic);
-    gen_model_begin(model, sizeof(struct connection), GEN_EPOCH, gen_whole_ticks(span.max_ticks));
-    for (uint32_t i = 0; i < model->connections; i++) {
-        populate(model, GEN_EPOCH, i, &span);
-    }
+    model->event_at = offsetof(struct connection, event_at);
+    gen_model_begin(model, sizeof(struct connection), GEN_EPOCH,
+                    gen_whole_ticks(idle->timeouts.max_ticks));
     return true;
 }
 
@@ -223,5 +206,6 @@ const struct gen_workload gen_idle = {
     .counts = idle_counts,
     .state_bytes = sizeof(struct idle),
     .create = create,
+    .place = place,
     .visit = visit,
 };

@@ -78,18 +78,26 @@ struct gen_model {
 
     void *state; /* state_bytes, zeroed; `create` fills it in */
 
+    /* Parts of the state that gen_traffic.h reads; NULL: there are none. */
+    struct gen_traffic *traffic;
+    struct gen_herds *herds;
+
     /* One record for each connection. It begins with its timers, an array of one per kind; or with
      * an array of `ends`, each of which begins with timers. */
     void *records;
     size_t record_bytes;
     uint32_t ends; /* 1 at first */
     size_t end_bytes;
+    /* Where a record has the tick of its next event, a uint64_t, or GEN_NEVER; 0: the only events
+     * are expiries. */
+    size_t event_at;
     uint64_t warmup_end;   /* tick up to which to simulate without recording */
     uint64_t align_ticks;  /* the trace's ticks equal the model's modulo this; 0: no matter */
     struct gen_ring ring;  /* made by gen_model_begin */
     uint32_t timer_number; /* upper bound of ids; 0: one for each timer in the records */
 
     /* Used by the generator. */
+    uint32_t visited; /* the number of the connection that is placed or visited */
     struct trace_writer *writer;
     struct progress *progress;
     uint32_t *ids;   /* of all parts so far */
@@ -193,18 +201,12 @@ void gen_ring_add(struct gen_ring *ring, uint64_t tick, uint32_t number);
 uint32_t gen_ring_take(struct gen_ring *ring, uint32_t *first);
 
 /* Allocate the records, zeroed except for their timers' ids, and the ring, which begins at tick
- * `now` and reaches `reach_ticks` ahead. */
+ * `now` and reaches `reach_ticks` ahead. At this tick connections are placed. */
 void gen_model_begin(struct gen_model *model, size_t record_bytes, uint64_t now,
                      uint64_t reach_ticks);
 
 /* End the simulation because there are more timers than ids. Always returns false. */
 bool gen_too_many_timers(struct gen_model *model);
-
-/* File a connection to be visited. */
-static inline void gen_file(struct gen_model *model, uint64_t tick, uint32_t number)
-{
-    gen_ring_add(&model->ring, tick, number);
-}
 
 /* Return the trace's id of a place, a new one if it has none yet. */
 uint32_t gen_place_id(struct gen_model *model, uint32_t place);
@@ -368,16 +370,5 @@ double gen_comes_within(double ticks, double mean_ticks);
  * within the delay, which has the probability `within`. */
 void gen_place_restarted(struct gen_model *model, struct gen_timer *timer, uint64_t now,
                          uint64_t delay_ticks, double gap_ticks, double within);
-
-/* Return the first of `event_at` and the timers' due ticks. */
-static inline uint64_t gen_next(const struct gen_timer *timers, unsigned count, uint64_t event_at)
-{
-    for (unsigned i = 0; i < count; i++) {
-        if (timers[i].delay_ticks > 0 && timers[i].due < event_at) {
-            event_at = timers[i].due;
-        }
-    }
-    return event_at;
-}
 
 #endif

@@ -108,20 +108,12 @@ struct quic {
     double granularity_ticks;
     double max_ack_delay_ticks;
     uint64_t idle_ticks;
+    double busy_ticks; /* of a request, at the median round trip time */
+    double in_time;    /* smooth: probability that a request comes before the idle timeout */
     uint16_t flight;
     struct gen_traffic traffic;
     struct gen_herds herds;
 };
-
-/* Plan the next request; smooth: after a time with that mean. */
-static void plan(struct gen_model *model, uint64_t now, struct connection *connection,
-                 double mean_ticks)
-{
-    const struct quic *quic = model->state;
-    const struct connection *connections = model->records;
-    connection->event_at = gen_plan(model, &quic->traffic, &connection->activity, now,
-                                    (uint32_t)(connection - connections), mean_ticks);
-}
 
 /* Return the probe timeout of the next transmission. */
 static uint64_t pto(const struct quic *quic, const struct connection *connection)
@@ -190,11 +182,8 @@ static void receive_ack(struct gen_model *model, uint64_t now, struct connection
     bool request_waits = connection->state == STATE_CONNECTING && !quic->traffic.smooth;
     connection->state = STATE_IDLE;
     connection->backoff = 0;
-    if (request_waits) {
-        connection->event_at = now + 1;
-    } else {
-        plan(model, now, connection, quic->gap_ticks);
-    }
+    connection->event_at =
+        request_waits ? now + 1 : gen_plan(model, &connection->activity, now, quic->gap_ticks);
 }
 
 /* Handle the external event of this tick, or send the next packet. */
@@ -239,28 +228,25 @@ static void close_connection(struct gen_model *model, uint64_t now, struct conne
     gen_timer_stop(model, now, &connection->timers[KIND_IDLE]);
     connection->state = STATE_CLOSED;
     if (!planned) {
-        plan(model, now, connection, quic->pause_ticks);
+        connection->event_at = gen_plan(model, &connection->activity, now, quic->pause_ticks);
     }
 }
 
 /* Apply a deploy or storm. */
-static void apply_herd(struct gen_model *model, uint64_t now, struct connection *connection,
-                       uint32_t number)
+static void apply_herd(struct gen_model *model, uint64_t now, struct connection *connection)
 {
-    const struct quic *quic = model->state;
-    enum gen_herd herd = gen_herd_at(&quic->herds, now, number);
+    enum gen_herd herd = gen_herd_at(model, now);
     if (herd == GEN_HERD_NONE || connection->state == STATE_CLOSED) {
         return;
     }
     gen_from_outside(model);
     close_connection(model, now, connection);
-    connection->event_at = gen_herd_return(model, &quic->herds, herd, now, COUNT_DEPLOYED);
+    connection->event_at = gen_herd_return(model, herd, now, COUNT_DEPLOYED);
 }
 
-static void visit(struct gen_model *model, uint64_t now, uint32_t number)
+static void visit(struct gen_model *model, uint64_t now, void *record)
 {
-    const struct quic *quic = model->state;
-    struct connection *connection = &((struct connection *)model->records)[number];
+    struct connection *connection = record;
     if (gen_timer_expires(model, &connection->timers[KIND_IDLE], now)) {
         model->counts[COUNT_IDLE_EXPIRIES]++;
         close_connection(model, now, connection);
@@ -269,64 +255,56 @@ static void visit(struct gen_model *model, uint64_t now, uint32_t number)
         connection->backoff++;
         send_last(model, now, connection);
     }
-    apply_herd(model, now, connection, number);
+    apply_herd(model, now, connection);
     /* The server's own paced packets are not delayed by a freeze. */
     if (connection->event_at == now && connection->state != STATE_SENDING) {
-        connection->event_at = gen_arrival(&quic->herds, now, number);
+        connection->event_at = gen_arrival(model, now);
     }
     if (connection->event_at == now) {
         gen_from_outside(model);
         happen(model, now, connection);
     }
-    gen_file_herded(model, &quic->herds, now,
-                    gen_next(connection->timers, KINDS, connection->event_at), number);
 }
 
-/* Open a connection that waits for a request, after some that came in time with that
- * probability. */
-static void place_open(struct gen_model *model, struct connection *connection, double request)
+/* Open a connection that waits for a request, after some that came in time. */
+static void place_open(struct gen_model *model, struct connection *connection)
 {
+    const struct quic *quic = model->state;
     connection->state = STATE_IDLE;
     /* More samples do not change the estimate. */
     enum { SAMPLES_MAX = 40 };
     unsigned samples = 0;
     do {
         gen_rtt_sample(&connection->estimate, connection->rtt_ticks);
-    } while (++samples < SAMPLES_MAX && gen_chance(model, request));
+    } while (++samples < SAMPLES_MAX && gen_chance(model, quic->in_time));
 }
 
-static void populate(struct gen_model *model, uint64_t now, double busy_ticks)
+static void place(struct gen_model *model, void *record)
 {
     const struct quic *quic = model->state;
     const double *p = model->parameters;
     const double typical = p[RTT_MEDIAN_MS] * gen_per_ms(model);
-    struct connection *connections = model->records;
-    double timeout = (double)quic->idle_ticks;
-    double request = gen_comes_within(timeout, quic->gap_ticks);
+    const uint64_t now = GEN_EPOCH;
     /* For each wait for a request: its mean length with the exchange before, and the pauses. */
-    double open = quic->gap_ticks * request + busy_ticks;
-    double closed = (1 - request) * quic->pause_ticks;
-    for (uint32_t i = 0; i < model->connections; i++) {
-        struct connection *connection = &connections[i];
-        struct gen_timer *idle = &connection->timers[KIND_IDLE];
-        connection->rtt_ticks = (float)gen_lognormal(model, typical, p[RTT_SIGMA]);
-        if (!quic->traffic.smooth) {
-            uint64_t age = gen_activity_place(model, &quic->traffic, &connection->activity, now, i,
-                                              busy_ticks - typical + (double)connection->rtt_ticks);
-            if (age <= quic->idle_ticks) {
-                gen_timer_place(idle, now, quic->idle_ticks, age);
-                place_open(model, connection, request);
-            }
-            plan(model, now - 1, connection, 0);
-        } else if (gen_chance(model, open / (open + closed))) {
-            gen_place_restarted(model, idle, now, quic->idle_ticks, quic->gap_ticks, request);
-            plan(model, now - 1, connection, quic->gap_ticks);
-            place_open(model, connection, request);
-        } else {
-            plan(model, now - 1, connection, quic->pause_ticks);
+    const double open = quic->gap_ticks * quic->in_time + quic->busy_ticks;
+    const double closed = (1 - quic->in_time) * quic->pause_ticks;
+    struct connection *connection = record;
+    struct gen_timer *idle = &connection->timers[KIND_IDLE];
+    connection->rtt_ticks = (float)gen_lognormal(model, typical, p[RTT_SIGMA]);
+    if (!quic->traffic.smooth) {
+        double busy = quic->busy_ticks - typical + (double)connection->rtt_ticks;
+        uint64_t age = gen_activity_place(model, &connection->activity, now, busy);
+        if (age <= quic->idle_ticks) {
+            gen_timer_place(idle, now, quic->idle_ticks, age);
+            place_open(model, connection);
         }
-        gen_file_herded(model, &quic->herds, now - 1,
-                        gen_next(connection->timers, KINDS, connection->event_at), i);
+        connection->event_at = gen_next_request(model, &connection->activity, now - 1);
+    } else if (gen_chance(model, open / (open + closed))) {
+        gen_place_restarted(model, idle, now, quic->idle_ticks, quic->gap_ticks, quic->in_time);
+        connection->event_at = now - 1 + gen_exponential(model, quic->gap_ticks);
+        place_open(model, connection);
+    } else {
+        connection->event_at = now - 1 + gen_exponential(model, quic->pause_ticks);
     }
 }
 
@@ -352,7 +330,7 @@ static void read_traffic(struct gen_model *model, double pacing_ticks)
     }
     double request_operations = quic->flight + probes + 3;
     double connect_operations = 1 + probes + 3;
-    double in_time = gen_comes_within((double)quic->idle_ticks, quic->gap_ticks);
+    double in_time = quic->in_time;
     double ticks = gen_whole_mean(quic->gap_ticks) * in_time + in_time * (pacing_ticks + wait) +
                    (1 - in_time) * (gen_whole_mean(quic->pause_ticks) + wait);
     double operations = in_time * request_operations + (1 - in_time) * connect_operations;
@@ -387,15 +365,17 @@ static bool create(struct gen_model *model)
         .idle_ticks = gen_whole_ticks(p[IDLE_S] * per_second),
         .flight = (uint16_t)p[FLIGHT],
     };
-    double busy = (double)quic->pacing_ticks * (quic->flight - 1) + p[RTT_MEDIAN_MS] * per_ms;
-    double warmup = 5 * (busy + (double)quic->initial_pto_ticks);
-    read_traffic(model, (double)quic->pacing_ticks * (quic->flight - 1));
-    model->warmup_end = GEN_EPOCH + gen_whole_ticks(warmup);
+    double pacing_ticks = (double)quic->pacing_ticks * (quic->flight - 1);
+    quic->busy_ticks = pacing_ticks + p[RTT_MEDIAN_MS] * per_ms;
+    quic->in_time = gen_comes_within((double)quic->idle_ticks, quic->gap_ticks);
+    read_traffic(model, pacing_ticks);
+    model->warmup_end =
+        GEN_EPOCH + gen_whole_ticks(5 * (quic->busy_ticks + (double)quic->initial_pto_ticks));
     if (!gen_herds_read(model, HERDS, GEN_HERD_ROWS, &quic->herds)) {
         return false;
     }
+    model->event_at = offsetof(struct connection, event_at);
     gen_model_begin(model, sizeof(struct connection), GEN_EPOCH, quic->idle_ticks);
-    populate(model, GEN_EPOCH, busy);
     return true;
 }
 
@@ -410,5 +390,6 @@ const struct gen_workload gen_quic = {
     .counts = quic_counts,
     .state_bytes = sizeof(struct quic),
     .create = create,
+    .place = place,
     .visit = visit,
 };

@@ -113,10 +113,8 @@ static bool is_outage(const struct retry *retry, uint64_t now)
 static void next_call(struct gen_model *model, uint64_t now, struct caller *caller)
 {
     const struct retry *retry = model->state;
-    const struct caller *callers = model->records;
     caller->failures = 0;
-    caller->event_at = gen_plan(model, &retry->traffic, &caller->activity, now,
-                                (uint32_t)(caller - callers), retry->gap_ticks);
+    caller->event_at = gen_plan(model, &caller->activity, now, retry->gap_ticks);
 }
 
 static void attempt(struct gen_model *model, uint64_t now, struct caller *caller)
@@ -146,9 +144,9 @@ static void attempt(struct gen_model *model, uint64_t now, struct caller *caller
                            : GEN_NEVER;
 }
 
-static void visit(struct gen_model *model, uint64_t now, uint32_t number)
+static void visit(struct gen_model *model, uint64_t now, void *record)
 {
-    struct caller *caller = &((struct caller *)model->records)[number];
+    struct caller *caller = record;
     if (gen_timer_expires(model, &caller->timers[KIND_BACKOFF], now)) {
         model->counts[COUNT_RETRIES]++;
         attempt(model, now, caller);
@@ -161,7 +159,16 @@ static void visit(struct gen_model *model, uint64_t now, uint32_t number)
         gen_timers_renew(model, caller->timers);
         attempt(model, now, caller);
     }
-    gen_file(model, gen_next(caller->timers, KINDS, caller->event_at), number);
+}
+
+static void place(struct gen_model *model, void *record)
+{
+    const struct retry *retry = model->state;
+    struct caller *caller = record;
+    if (!retry->traffic.smooth) {
+        (void)gen_activity_place(model, &caller->activity, 0, retry->traffic.busy_ticks);
+    }
+    next_call(model, 0, caller);
 }
 
 /* Return the time until most callers have seen their first ladder of backoffs. */
@@ -222,16 +229,8 @@ static bool create(struct gen_model *model)
     gen_traffic_read(model, ACTIVITY, &smooth, &retry->traffic);
     model->warmup_end = gen_whole_ticks(warmup_ticks(model));
     retry->outage_tick = model->warmup_end + (uint64_t)(p[OUTAGE_AT_S] * per_second);
+    model->event_at = offsetof(struct caller, event_at);
     gen_model_begin(model, sizeof(struct caller), 0, gen_whole_ticks(retry->backoff_max_ticks));
-    struct caller *callers = model->records;
-    for (uint32_t i = 0; i < model->connections; i++) {
-        if (!retry->traffic.smooth) {
-            (void)gen_activity_place(model, &retry->traffic, &callers[i].activity, 0, i,
-                                     retry->traffic.busy_ticks);
-        }
-        next_call(model, 0, &callers[i]);
-        gen_file(model, callers[i].event_at, i);
-    }
     return true;
 }
 
@@ -246,5 +245,6 @@ const struct gen_workload gen_retry = {
     .counts = retry_counts,
     .state_bytes = sizeof(struct retry),
     .create = create,
+    .place = place,
     .visit = visit,
 };

@@ -64,6 +64,7 @@ struct rpc {
     struct gen_span timeouts;
     double gap_ticks;
     double reply_median_ticks;
+    double cycle_ticks; /* from a request to the next, smooth */
     struct gen_traffic traffic;
     struct gen_herds herds;
 };
@@ -85,21 +86,20 @@ static uint64_t reply_in_time(struct gen_model *model, uint64_t timeout_ticks)
 }
 
 /* Plan the next request. */
-static void plan(struct gen_model *model, uint64_t now, struct caller *caller, uint32_t number)
+static void plan(struct gen_model *model, uint64_t now, struct caller *caller)
 {
     const struct rpc *rpc = model->state;
-    caller->event_at =
-        gen_plan(model, &rpc->traffic, &caller->activity, now, number, rpc->gap_ticks);
+    caller->event_at = gen_plan(model, &caller->activity, now, rpc->gap_ticks);
 }
 
 /* Handle the external event of this tick. */
-static void happen(struct gen_model *model, uint64_t now, struct caller *caller, uint32_t number)
+static void happen(struct gen_model *model, uint64_t now, struct caller *caller)
 {
     const struct rpc *rpc = model->state;
     if (caller->timers[KIND_REQUEST].delay_ticks > 0) {
         model->counts[COUNT_REPLIES]++;
         gen_timer_stop(model, now, &caller->timers[KIND_REQUEST]);
-        plan(model, now, caller, number);
+        plan(model, now, caller);
         return;
     }
     model->counts[COUNT_REQUESTS]++;
@@ -111,22 +111,18 @@ static void happen(struct gen_model *model, uint64_t now, struct caller *caller,
                            : GEN_NEVER;
 }
 
-static void visit(struct gen_model *model, uint64_t now, uint32_t number)
+static void visit(struct gen_model *model, uint64_t now, void *record)
 {
-    const struct rpc *rpc = model->state;
-    struct caller *caller = &((struct caller *)model->records)[number];
+    struct caller *caller = record;
     if (gen_timer_expires(model, &caller->timers[KIND_REQUEST], now)) {
         model->counts[COUNT_EXPIRIES]++;
-        plan(model, now, caller, number);
+        plan(model, now, caller);
         gen_from_outside(model);
     }
-    gen_herd_apply(model, &rpc->herds, now, number, &caller->timers[KIND_REQUEST],
-                   &caller->event_at, COUNT_DEPLOYED);
+    gen_herd_apply(model, now, &caller->timers[KIND_REQUEST], &caller->event_at, COUNT_DEPLOYED);
     if (caller->event_at == now) {
-        happen(model, now, caller, number);
+        happen(model, now, caller);
     }
-    gen_file_herded(model, &rpc->herds, now, gen_next(caller->timers, KINDS, caller->event_at),
-                    number);
 }
 
 /* Return the mean time that a caller waits for the reply or the timeout. */
@@ -148,11 +144,11 @@ static double wait_ticks(const struct gen_model *model)
 }
 
 /* Put a caller into the steady state of bursts, except for answered calls, which are short. */
-static void place(struct gen_model *model, uint64_t now, struct caller *caller, uint32_t number)
+static void place_bursts(struct gen_model *model, uint64_t now, struct caller *caller)
 {
     const struct rpc *rpc = model->state;
     const struct gen_traffic *traffic = &rpc->traffic;
-    (void)gen_activity_place(model, traffic, &caller->activity, now, number, traffic->busy_ticks);
+    (void)gen_activity_place(model, &caller->activity, now, traffic->busy_ticks);
     uint64_t timeout = gen_span_draw(model, &rpc->timeouts);
     double unanswered = (1 - model->parameters[CANCELLED]) * (double)timeout;
     if (caller->activity.left > 0 &&
@@ -161,7 +157,19 @@ static void place(struct gen_model *model, uint64_t now, struct caller *caller, 
                         gen_uniform_age(model, timeout));
         caller->event_at = GEN_NEVER;
     } else {
-        plan(model, now, caller, number);
+        plan(model, now, caller);
+    }
+}
+
+/* Smooth: first requests are spread over a cycle. */
+static void place(struct gen_model *model, void *record)
+{
+    const struct rpc *rpc = model->state;
+    struct caller *caller = record;
+    if (rpc->traffic.smooth) {
+        caller->event_at = GEN_EPOCH + (uint64_t)(rpc->cycle_ticks * random_unit(&model->random));
+    } else {
+        place_bursts(model, GEN_EPOCH, caller);
     }
 }
 
@@ -187,28 +195,20 @@ static bool create(struct gen_model *model)
     double timeout_mean = (rpc->timeouts.min_ticks + rpc->timeouts.max_ticks) / 2;
     double reply_mean = rpc->reply_median_ticks * random_exp(p[REPLY_SIGMA] * p[REPLY_SIGMA] / 2);
     reply_mean = reply_mean < timeout_mean ? reply_mean : timeout_mean;
-    double cycle = rpc->gap_ticks + p[CANCELLED] * reply_mean + (1 - p[CANCELLED]) * timeout_mean;
-    /* Smooth: first requests are spread over a cycle, and three more mix the phases. Otherwise
-     * callers begin idle, and all have waited once at the end. */
-    uint64_t begin = rpc->traffic.smooth ? 0 : GEN_EPOCH;
-    model->warmup_end =
-        begin + gen_whole_ticks(rpc->traffic.smooth
-                                    ? 4 * cycle
-                                    : 5 * wait + (p[CANCELLED] < 1 ? rpc->timeouts.max_ticks : 0));
+    rpc->cycle_ticks =
+        rpc->gap_ticks + p[CANCELLED] * reply_mean + (1 - p[CANCELLED]) * timeout_mean;
+    /* Smooth: three cycles after the first mix the phases. Otherwise callers begin idle, and all
+     * have waited once at the end. */
+    double warmup = rpc->traffic.smooth
+                        ? 4 * rpc->cycle_ticks
+                        : 5 * wait + (p[CANCELLED] < 1 ? rpc->timeouts.max_ticks : 0);
+    model->warmup_end = GEN_EPOCH + gen_whole_ticks(warmup);
     if (!gen_herds_read(model, HERDS, GEN_HERD_ROWS, &rpc->herds)) {
         return false;
     }
-    gen_model_begin(model, sizeof(struct caller), begin, gen_whole_ticks(rpc->timeouts.max_ticks));
-    struct caller *callers = model->records;
-    for (uint32_t i = 0; i < model->connections; i++) {
-        if (rpc->traffic.smooth) {
-            callers[i].event_at = (uint64_t)(cycle * random_unit(&model->random));
-        } else {
-            place(model, begin, &callers[i], i);
-        }
-        gen_file_herded(model, &rpc->herds, begin,
-                        gen_next(callers[i].timers, KINDS, callers[i].event_at), i);
-    }
+    model->event_at = offsetof(struct caller, event_at);
+    gen_model_begin(model, sizeof(struct caller), GEN_EPOCH,
+                    gen_whole_ticks(rpc->timeouts.max_ticks));
     return true;
 }
 
@@ -223,5 +223,6 @@ const struct gen_workload gen_rpc = {
     .counts = rpc_counts,
     .state_bytes = sizeof(struct rpc),
     .create = create,
+    .place = place,
     .visit = visit,
 };

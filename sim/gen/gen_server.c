@@ -120,6 +120,7 @@ struct server {
     uint64_t request_timeout_ticks;
     uint64_t rto_ticks;
     uint64_t rto_max_ticks;
+    struct gen_span idle;
     struct gen_traffic traffic;
     struct gen_sessions sessions;
     struct gen_herds herds;
@@ -171,16 +172,6 @@ static void transmit(struct gen_model *model, uint64_t now, struct connection *c
                     rto(server, connection->backoff));
 }
 
-/* Plan the next request; smooth: after a time with that mean. */
-static void plan(struct gen_model *model, uint64_t now, struct connection *connection,
-                 double mean_ticks)
-{
-    const struct server *server = model->state;
-    const struct connection *connections = model->records;
-    connection->event_at = gen_plan(model, &server->traffic, &connection->activity, now,
-                                    (uint32_t)(connection - connections), mean_ticks);
-}
-
 /* Close a connection and stop its timers. The next request is already planned if one was awaited,
  * and does not depend on the connection. */
 static void close_connection(struct gen_model *model, uint64_t now, struct connection *connection)
@@ -192,7 +183,7 @@ static void close_connection(struct gen_model *model, uint64_t now, struct conne
     }
     connection->state = STATE_CLOSED;
     if (!planned) {
-        plan(model, now, connection, server->pause_ticks);
+        connection->event_at = gen_plan(model, &connection->activity, now, server->pause_ticks);
     }
 }
 
@@ -254,40 +245,35 @@ static void happen(struct gen_model *model, uint64_t now, struct connection *con
             break;
         }
         connection->state = STATE_THINKING;
-        plan(model, now, connection, server->think_ticks);
+        connection->event_at = gen_plan(model, &connection->activity, now, server->think_ticks);
         break;
     }
 }
 
 /* Apply a deploy or storm. */
-static void apply_herd(struct gen_model *model, uint64_t now, struct connection *connection,
-                       uint32_t number)
+static void apply_herd(struct gen_model *model, uint64_t now, struct connection *connection)
 {
-    const struct server *server = model->state;
-    enum gen_herd herd = gen_herd_at(&server->herds, now, number);
+    enum gen_herd herd = gen_herd_at(model, now);
     if (herd == GEN_HERD_NONE || connection->state == STATE_CLOSED) {
         return;
     }
     gen_from_outside(model);
     close_connection(model, now, connection);
-    connection->event_at = gen_herd_return(model, &server->herds, herd, now, COUNT_DEPLOYED);
+    connection->event_at = gen_herd_return(model, herd, now, COUNT_DEPLOYED);
 }
 
-static void visit(struct gen_model *model, uint64_t now, uint32_t number)
+static void visit(struct gen_model *model, uint64_t now, void *record)
 {
-    const struct server *server = model->state;
-    struct connection *connection = &((struct connection *)model->records)[number];
+    struct connection *connection = record;
     expire(model, now, connection);
-    apply_herd(model, now, connection, number);
+    apply_herd(model, now, connection);
     if (connection->event_at == now) {
-        connection->event_at = gen_arrival(&server->herds, now, number);
+        connection->event_at = gen_arrival(model, now);
     }
     if (connection->event_at == now) {
         gen_from_outside(model);
         happen(model, now, connection);
     }
-    gen_file_herded(model, &server->herds, now,
-                    gen_next(connection->timers, KINDS, connection->event_at), number);
 }
 
 /* --- the run --------------------------------------------------------------------------------- */
@@ -341,41 +327,32 @@ static double request_ticks(const struct server *server, const struct means *mea
 }
 
 /* All but the requests in progress are in the steady state of bursts. */
-static void populate_bursts(struct gen_model *model, uint64_t now, struct connection *connection,
-                            uint32_t number)
+static void place_bursts(struct gen_model *model, uint64_t now, struct connection *connection)
 {
-    const struct server *server = model->state;
-    uint64_t age = gen_activity_place(model, &server->traffic, &connection->activity, now, number,
-                                      server->traffic.busy_ticks);
+    uint64_t age =
+        gen_activity_place(model, &connection->activity, now, model->traffic->busy_ticks);
     if (age <= connection->idle_ticks) {
         connection->state = STATE_THINKING;
         gen_timer_place(&connection->timers[KIND_IDLE], now, connection->idle_ticks, age);
     }
-    plan(model, now - 1, connection, 0);
+    connection->event_at = gen_next_request(model, &connection->activity, now - 1);
 }
 
-static void populate(struct gen_model *model, uint64_t now)
+static void place(struct gen_model *model, void *record)
 {
     const struct server *server = model->state;
-    const double *p = model->parameters;
-    struct connection *connections = model->records;
-    const struct gen_span idle = {.min_ticks = p[IDLE_MIN_S] * gen_per_second(model),
-                                  .max_ticks = p[IDLE_MAX_S] * gen_per_second(model)};
-    for (uint32_t i = 0; i < model->connections; i++) {
-        struct connection *connection = &connections[i];
-        connection->state = STATE_CLOSED;
-        connection->idle_ticks = gen_span_draw(model, &idle);
-        if (server->traffic.smooth) {
-            /* All are closed, and connect within a think time. From then on the odds of being open
-             * settle as fast as the pauses pass, once idle timers can expire. */
-            connection->event_at = (uint64_t)(server->think_ticks * random_unit(&model->random));
-        } else {
-            populate_bursts(model, now, connection, i);
-        }
-        connection->session = gen_session_place(model, &server->sessions);
-        gen_file_herded(model, &server->herds, now,
-                        gen_next(connection->timers, KINDS, connection->event_at), i);
+    const uint64_t now = model->ring.now;
+    struct connection *connection = record;
+    connection->state = STATE_CLOSED;
+    connection->idle_ticks = gen_span_draw(model, &server->idle);
+    if (server->traffic.smooth) {
+        /* All are closed, and connect within a think time. From then on the odds of being open
+         * settle as fast as the pauses pass, once idle timers can expire. */
+        connection->event_at = now + (uint64_t)(server->think_ticks * random_unit(&model->random));
+    } else {
+        place_bursts(model, now, connection);
     }
+    connection->session = gen_session_place(model, &server->sessions);
 }
 
 static bool create(struct gen_model *model)
@@ -397,6 +374,7 @@ static bool create(struct gen_model *model)
         .request_timeout_ticks = gen_whole_ticks(p[REQUEST_TIMEOUT_S] * per_second),
         .rto_ticks = gen_whole_ticks(p[RTO_MS] * per_ms),
         .rto_max_ticks = gen_whole_ticks(p[RTO_MAX_S] * per_second),
+        .idle = {.min_ticks = p[IDLE_MIN_S] * per_second, .max_ticks = p[IDLE_MAX_S] * per_second},
         .sessions = gen_sessions_make(p[CLOSE], p[SESSION_SHAPE]),
     };
     const struct means means = smooth_means(model);
@@ -408,7 +386,7 @@ static bool create(struct gen_model *model)
     };
     gen_traffic_read(model, ACTIVITY, &smooth, &server->traffic);
     /* Bursts: idle timers may have been started before the first simulated tick. */
-    const uint64_t begin = server->traffic.smooth ? 0 : idle_max_ticks;
+    const uint64_t begin = server->traffic.smooth ? GEN_EPOCH : idle_max_ticks;
     double warmup = server->traffic.smooth
                         ? (p[THINK_S] + p[IDLE_MAX_S] + 3 * p[PAUSE_S]) * per_second
                         : 5 * means.busy_ticks + (double)server->request_timeout_ticks;
@@ -416,10 +394,10 @@ static bool create(struct gen_model *model)
     if (!gen_herds_read(model, HERDS, GEN_HERD_ROWS, &server->herds)) {
         return false;
     }
+    model->event_at = offsetof(struct connection, event_at);
     gen_model_begin(model, sizeof(struct connection), begin,
                     idle_max_ticks > server->rto_max_ticks ? idle_max_ticks
                                                            : server->rto_max_ticks);
-    populate(model, begin);
     return true;
 }
 
@@ -434,5 +412,6 @@ const struct gen_workload gen_server = {
     .counts = server_counts,
     .state_bytes = sizeof(struct server),
     .create = create,
+    .place = place,
     .visit = visit,
 };

@@ -79,7 +79,7 @@ static void place_running(const struct tcp_visit *visit, struct tcp_end *end, un
 }
 
 /* Place the keepalive timer of an end after its peer vanished. */
-static void populate_vanished(const struct tcp_visit *visit, struct tcp_end *end)
+static void place_vanished(const struct tcp_visit *visit, struct tcp_end *end)
 {
     const struct tcp *tcp = visit->tcp;
     struct gen_model *model = visit->model;
@@ -103,7 +103,7 @@ static void populate_vanished(const struct tcp_visit *visit, struct tcp_end *end
     }
 }
 
-static void populate_idle(const struct tcp_visit *visit)
+static void place_idle(const struct tcp_visit *visit)
 {
     const struct tcp *tcp = visit->tcp;
     struct gen_model *model = visit->model;
@@ -117,8 +117,7 @@ static void populate_idle(const struct tcp_visit *visit)
     connection->asked = true;
     connection->request_at = visit->now - since;
     connection->event_at = smooth ? visit->now - 1 + gen_exponential(model, tcp->gap_ticks)
-                                  : gen_next_request(model, &tcp->traffic, &connection->activity,
-                                                     visit->now - 1, visit->number);
+                                  : gen_next_request(model, &connection->activity, visit->now - 1);
     connection->close_at = visit->now + gen_exponential(model, tcp->life_ticks);
     if (connection->close_at <= connection->event_at) {
         connection->event_at = connection->close_at;
@@ -152,13 +151,13 @@ static void equip(const struct tcp_visit *visit)
         visit->ends[i].keepalive = keepalive;
     }
     if (!tcp->traffic.smooth) {
-        uint64_t age = gen_activity_place(model, &tcp->traffic, &connection->activity, visit->now,
-                                          visit->number, tcp->traffic.busy_ticks);
+        uint64_t age =
+            gen_activity_place(model, &connection->activity, visit->now, tcp->traffic.busy_ticks);
         connection->request_at = visit->now - age;
     }
 }
 
-static void populate_time_wait(const struct tcp_visit *visit)
+static void place_time_wait(const struct tcp_visit *visit)
 {
     const struct tcp *tcp = visit->tcp;
     uint64_t age = gen_uniform_age(visit->model, tcp->time_wait_ticks);
@@ -171,9 +170,10 @@ static void populate_time_wait(const struct tcp_visit *visit)
     }
 }
 
-/* Each connection is in the states of its cycle as often as they are long. */
-static void populate(struct gen_model *model, uint64_t now)
+/* A connection is in the states of its cycle as often as they are long. */
+static void place(struct gen_model *model, void *record)
 {
+    const struct tcp_visit visit = tcp_visit_of(model, GEN_EPOCH, record);
     const struct tcp *tcp = model->state;
     const double *p = model->parameters;
     const double vanished =
@@ -181,24 +181,20 @@ static void populate(struct gen_model *model, uint64_t now)
         (double)(tcp->keepalive_ticks + TCP_PROBES * tcp->keepalive_interval_ticks);
     const double time_wait = (1 - p[VANISH]) * (double)tcp->time_wait_ticks;
     const double whole = tcp->life_ticks + vanished + time_wait + tcp->pause_ticks;
-    for (uint32_t i = 0; i < model->connections; i++) {
-        const struct tcp_visit visit = tcp_visit_of(model, now, i);
-        equip(&visit);
-        double u = random_unit(&model->random) * whole;
-        if (u < tcp->life_ticks) {
-            populate_idle(&visit);
-        } else if (u < tcp->life_ticks + vanished && visit.ends[0].keepalive) {
-            visit.connection->state = STATE_VANISHED;
-            for (uint32_t k = 0; k < model->ends; k++) {
-                populate_vanished(&visit, &visit.ends[k]);
-            }
-        } else if (u < tcp->life_ticks + vanished + time_wait) {
-            populate_time_wait(&visit);
-        } else {
-            visit.connection->state = STATE_CLOSED;
-            visit.connection->event_at = now - 1 + gen_exponential(model, tcp->pause_ticks);
+    equip(&visit);
+    double u = random_unit(&model->random) * whole;
+    if (u < tcp->life_ticks) {
+        place_idle(&visit);
+    } else if (u < tcp->life_ticks + vanished && visit.ends[0].keepalive) {
+        visit.connection->state = STATE_VANISHED;
+        for (uint32_t k = 0; k < model->ends; k++) {
+            place_vanished(&visit, &visit.ends[k]);
         }
-        tcp_file_next(&visit);
+    } else if (u < tcp->life_ticks + vanished + time_wait) {
+        place_time_wait(&visit);
+    } else {
+        visit.connection->state = STATE_CLOSED;
+        visit.connection->event_at = GEN_EPOCH - 1 + gen_exponential(model, tcp->pause_ticks);
     }
 }
 
@@ -250,9 +246,10 @@ static bool create(struct gen_model *model)
     model->warmup_end = GEN_EPOCH + gen_whole_ticks(warmup);
     model->ends = ends == ENDS_BOTH ? 2 : 1;
     model->end_bytes = sizeof(struct tcp_end);
-    gen_model_begin(model, model->ends * sizeof(struct tcp_end) + sizeof(struct tcp_connection),
-                    GEN_EPOCH, tcp->time_wait_ticks);
-    populate(model, GEN_EPOCH);
+    const size_t ends_bytes = model->ends * sizeof(struct tcp_end);
+    model->event_at = ends_bytes + offsetof(struct tcp_connection, event_at);
+    gen_model_begin(model, ends_bytes + sizeof(struct tcp_connection), GEN_EPOCH,
+                    tcp->time_wait_ticks);
     return true;
 }
 
@@ -270,5 +267,6 @@ const struct gen_workload gen_tcp = {
     .counts = tcp_counts,
     .state_bytes = sizeof(struct tcp),
     .create = create,
+    .place = place,
     .visit = tcp_visit_connection,
 };

@@ -127,15 +127,14 @@ struct tcp_visit {
     struct gen_model *model;
     const struct tcp *tcp;
     uint64_t now;
-    uint32_t number;
     struct tcp_connection *connection;
     struct tcp_end *ends;
     struct tcp_end *server; /* NULL: elsewhere */
     struct tcp_end *client; /* likewise */
 };
 
-/* Make the visit of connection `number` at tick `now`. */
-struct tcp_visit tcp_visit_of(struct gen_model *model, uint64_t now, uint32_t number);
+/* Make the visit of a connection at tick `now`. */
+struct tcp_visit tcp_visit_of(struct gen_model *model, uint64_t now, void *record);
 
 /* Return the end that closes first; NULL: elsewhere. */
 struct tcp_end *tcp_closer_of(const struct tcp_visit *visit);
@@ -147,9 +146,6 @@ uint64_t tcp_rto(const struct tcp *tcp, const struct tcp_end *end, unsigned doub
 /* Decide which end of a connection will close it. */
 bool tcp_closes_at_client(const struct tcp_visit *visit);
 
-/* File the connection at its next event. */
-void tcp_file_next(const struct tcp_visit *visit);
-
-void tcp_visit_connection(struct gen_model *model, uint64_t now, uint32_t number);
+void tcp_visit_connection(struct gen_model *model, uint64_t now, void *record);
 
 #endif

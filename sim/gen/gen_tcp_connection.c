@@ -26,14 +26,13 @@
 /* Linux's tcp_syn_linear_timeouts: repeated SYNs before the timeout doubles. */
 #define SYN_LINEAR 4u
 
-struct tcp_visit tcp_visit_of(struct gen_model *model, uint64_t now, uint32_t number)
+struct tcp_visit tcp_visit_of(struct gen_model *model, uint64_t now, void *record)
 {
     const struct tcp *tcp = model->state;
-    struct tcp_end *ends = (void *)((char *)model->records + number * model->record_bytes);
+    struct tcp_end *ends = record;
     return (struct tcp_visit){.model = model,
                               .tcp = tcp,
                               .now = now,
-                              .number = number,
                               .connection = (void *)(ends + model->ends),
                               .ends = ends,
                               .server = tcp->server ? ends : NULL,
@@ -268,8 +267,7 @@ static void wait_for_request(const struct tcp_visit *visit)
         tcp->traffic.smooth
             ? connection->request_at +
                   soon(visit->model, random_exponential(&visit->model->random, tcp->gap_ticks))
-            : gen_next_request(visit->model, &tcp->traffic, &connection->activity, visit->now,
-                               visit->number);
+            : gen_next_request(visit->model, &connection->activity, visit->now);
     at = at < connection->close_at ? at : connection->close_at;
     connection->state = STATE_IDLE;
     connection->event_at = at > visit->now ? at : visit->now + 1;
@@ -300,8 +298,7 @@ static void establish(const struct tcp_visit *visit)
         }
     }
     if (!tcp->traffic.smooth) {
-        gen_activity_skip(&tcp->traffic, &connection->activity, connection->request_at, visit->now,
-                          visit->number);
+        gen_activity_skip(visit->model, &connection->activity, connection->request_at, visit->now);
     }
     connection->close_at = visit->now + gen_exponential(visit->model, tcp->life_ticks);
     connection->request_at = visit->now;
@@ -551,20 +548,9 @@ static void happen(const struct tcp_visit *visit)
     }
 }
 
-void tcp_file_next(const struct tcp_visit *visit)
+void tcp_visit_connection(struct gen_model *model, uint64_t now, void *record)
 {
-    uint64_t next = visit->connection->event_at;
-    for (uint32_t i = 0; i < visit->model->ends; i++) {
-        next = gen_next(visit->ends[i].timers, KINDS, next);
-    }
-    if (next != GEN_NEVER) {
-        gen_file(visit->model, next, visit->number);
-    }
-}
-
-void tcp_visit_connection(struct gen_model *model, uint64_t now, uint32_t number)
-{
-    const struct tcp_visit visit = tcp_visit_of(model, now, number);
+    const struct tcp_visit visit = tcp_visit_of(model, now, record);
     for (uint32_t i = 0; i < model->ends; i++) {
         expire(&visit, &visit.ends[i]);
         gen_from_outside(model);
@@ -573,5 +559,4 @@ void tcp_visit_connection(struct gen_model *model, uint64_t now, uint32_t number
     while (visit.connection->event_at == now) {
         happen(&visit);
     }
-    tcp_file_next(&visit);
 }

@@ -125,7 +125,7 @@ static double hot_ratio(double wanted, double shape, double most)
     return low;
 }
 
-void gen_traffic_read(const struct gen_model *model, unsigned row, const struct gen_smooth *smooth,
+void gen_traffic_read(struct gen_model *model, unsigned row, const struct gen_smooth *smooth,
                       struct gen_traffic *traffic)
 {
     const double *p = model->parameters + row;
@@ -152,6 +152,7 @@ void gen_traffic_read(const struct gen_model *model, unsigned row, const struct 
         .silence = gen_law_make(1, p[GEN_SILENCE_SHAPE], TAIL_RATIO),
         .hot = gen_law_make(1, ratio > 1 + 1e-9 ? p[GEN_HOT_SHAPE] : 0, ratio),
     };
+    model->traffic = traffic;
 }
 
 /* Return how often a client has bursts, as a multiple of the mean; without a shape all are
@@ -234,14 +235,14 @@ static uint32_t take_burst(const struct gen_traffic *traffic, struct gen_activit
     return requests;
 }
 
-uint64_t gen_next_request(struct gen_model *model, const struct gen_traffic *traffic,
-                          struct gen_activity *activity, uint64_t now, uint32_t number)
+uint64_t gen_next_request(struct gen_model *model, struct gen_activity *activity, uint64_t now)
 {
+    const struct gen_traffic *traffic = model->traffic;
     const double single = traffic->trickle_ticks;
     if (activity->left == GEN_BURST_AWAITED) {
         /* Either its first request has come, or something else before it. */
         bool begun = activity->burst_at < now;
-        activity->left = begun ? take_burst(traffic, activity, number) - 1 : 0;
+        activity->left = begun ? take_burst(traffic, activity, model->visited) - 1 : 0;
     }
     if (activity->left == 0 && activity->burst_at > now) {
         /* Until the burst there is only the trickle; a later single request is drawn again. */
@@ -253,7 +254,7 @@ uint64_t gen_next_request(struct gen_model *model, const struct gen_traffic *tra
         return activity->burst_at + gen_exponential(model, traffic->gap_ticks);
     }
     if (activity->left == 0) {
-        activity->left = take_burst(traffic, activity, number);
+        activity->left = take_burst(traffic, activity, model->visited);
     }
     /* The first of the burst's next request and a single one. */
     double gap = traffic->gap_ticks;
@@ -267,24 +268,25 @@ uint64_t gen_next_request(struct gen_model *model, const struct gen_traffic *tra
     return now + gen_exponential(model, gap);
 }
 
-void gen_activity_skip(const struct gen_traffic *traffic, struct gen_activity *activity,
-                       uint64_t since, uint64_t now, uint32_t number)
+void gen_activity_skip(const struct gen_model *model, struct gen_activity *activity, uint64_t since,
+                       uint64_t now)
 {
+    const struct gen_traffic *traffic = model->traffic;
     uint32_t left = activity->left == GEN_BURST_AWAITED ? 0 : activity->left;
     while (activity->burst_at < now) {
         since = activity->burst_at;
-        left = take_burst(traffic, activity, number);
+        left = take_burst(traffic, activity, model->visited);
     }
     double missed = (double)(now - since) / (traffic->gap_ticks + traffic->busy_ticks);
     activity->left = missed < left ? left - (uint32_t)missed : 0;
 }
 
-uint64_t gen_activity_place(struct gen_model *model, const struct gen_traffic *traffic,
-                            struct gen_activity *activity, uint64_t now, uint32_t number,
+uint64_t gen_activity_place(struct gen_model *model, struct gen_activity *activity, uint64_t now,
                             double busy_ticks)
 {
+    const struct gen_traffic *traffic = model->traffic;
     const double on_ticks = traffic->gap_ticks + busy_ticks;
-    uint64_t client = number / traffic->together;
+    uint64_t client = model->visited / traffic->together;
     uint64_t key = mix(traffic->seed, client);
     /* A burst of 1 + b is length-biased: both summands have their shares. */
     double u = unit(mix(key, 1));
@@ -386,6 +388,7 @@ bool gen_herds_read(struct gen_model *model, unsigned row, unsigned rows, struct
         herds->freeze = moments(model, row + GEN_FREEZE, derived_seed(model, row + GEN_FREEZE));
         herds->freeze_ticks = gen_whole_ticks(p[GEN_FREEZE_MS] * gen_per_ms(model));
     }
+    model->herds = herds;
     return ends_in_time(model, &herds->storm, row + GEN_STORM_EVERY_S,
                         (double)herds->storm_away_ticks + herds->storm_jitter_ticks) &&
            (!freezes || ends_in_time(model, &herds->freeze, row + GEN_FREEZE_EVERY_S,
@@ -446,9 +449,10 @@ static uint64_t next_moment(const struct gen_moments *when, uint64_t now, uint32
     return moment(when, k);
 }
 
-void gen_file_herded(struct gen_model *model, const struct gen_herds *herds, uint64_t now,
-                     uint64_t tick, uint32_t number)
+uint64_t gen_herd_before(const struct gen_model *model, uint64_t now, uint64_t tick)
 {
+    const struct gen_herds *herds = model->herds;
+    const uint32_t number = model->visited;
     uint64_t next = next_moment(&herds->deploy, now, number);
     tick = next < tick ? next : tick;
     uint64_t k;
@@ -458,11 +462,13 @@ void gen_file_herded(struct gen_model *model, const struct gen_herds *herds, uin
     }
     /* A peer is visited when it falls silent, in order to plan its return. */
     next = next_moment(&herds->storm, now, number);
-    gen_file(model, next < tick ? next : tick, number);
+    return next < tick ? next : tick;
 }
 
-enum gen_herd gen_herd_at(const struct gen_herds *herds, uint64_t now, uint32_t number)
+enum gen_herd gen_herd_at(const struct gen_model *model, uint64_t now)
 {
+    const struct gen_herds *herds = model->herds;
+    const uint32_t number = model->visited;
     uint64_t k;
     if (last_moment(&herds->deploy, now, &k) && moment(&herds->deploy, k) == now &&
         concerns(&herds->deploy, k, number)) {
@@ -475,8 +481,10 @@ enum gen_herd gen_herd_at(const struct gen_herds *herds, uint64_t now, uint32_t 
     return GEN_HERD_NONE;
 }
 
-uint64_t gen_arrival(const struct gen_herds *herds, uint64_t now, uint32_t number)
+uint64_t gen_arrival(const struct gen_model *model, uint64_t now)
 {
+    const struct gen_herds *herds = model->herds;
+    const uint32_t number = model->visited;
     uint64_t k;
     if (last_moment(&herds->storm, now, &k) && concerns(&herds->storm, k, number)) {
         uint64_t tick = back(herds, k, number);
@@ -489,25 +497,24 @@ uint64_t gen_arrival(const struct gen_herds *herds, uint64_t now, uint32_t numbe
     return now;
 }
 
-uint64_t gen_herd_return(struct gen_model *model, const struct gen_herds *herds, enum gen_herd herd,
-                         uint64_t now, unsigned count_deployed)
+uint64_t gen_herd_return(struct gen_model *model, enum gen_herd herd, uint64_t now,
+                         unsigned count_deployed)
 {
     bool deploy = herd == GEN_HERD_DEPLOY;
+    double over_ticks = model->herds->deploy_over_ticks;
     model->counts[count_deployed + !deploy]++;
-    return deploy ? now + gen_whole_ticks(random_unit(&model->random) * herds->deploy_over_ticks)
-                  : now;
+    return deploy ? now + gen_whole_ticks(random_unit(&model->random) * over_ticks) : now;
 }
 
-void gen_herd_apply(struct gen_model *model, const struct gen_herds *herds, uint64_t now,
-                    uint32_t number, struct gen_timer *timer, uint64_t *event_at,
-                    unsigned count_deployed)
+void gen_herd_apply(struct gen_model *model, uint64_t now, struct gen_timer *timer,
+                    uint64_t *event_at, unsigned count_deployed)
 {
-    enum gen_herd herd = gen_herd_at(herds, now, number);
+    enum gen_herd herd = gen_herd_at(model, now);
     if (herd != GEN_HERD_NONE && timer->delay_ticks > 0) {
         gen_timer_stop(model, now, timer);
-        *event_at = gen_herd_return(model, herds, herd, now, count_deployed);
+        *event_at = gen_herd_return(model, herd, now, count_deployed);
     }
     if (*event_at == now) {
-        *event_at = gen_arrival(herds, now, number);
+        *event_at = gen_arrival(model, now);
     }
 }

@@ -204,37 +204,37 @@ struct gen_smooth {
     double gap_ticks;  /* the mean gap after that */
 };
 
-/* Read the rows of activity from `row` on, without using random numbers. */
-void gen_traffic_read(const struct gen_model *model, unsigned row, const struct gen_smooth *smooth,
+/* Read the rows of activity from `row` on, without using random numbers, and make them the
+ * model's. */
+void gen_traffic_read(struct gen_model *model, unsigned row, const struct gen_smooth *smooth,
                       struct gen_traffic *traffic);
 
 /* Return the connects for each request if each silence longer than the timeout needs one. */
 double gen_connects(const struct gen_traffic *traffic, double timeout_ticks);
 
-/* Return the tick of a connection's next request, after `now`, when its last one is done. A model
- * may let something else come before, such as a return after a deploy. Not for smooth traffic. */
-uint64_t gen_next_request(struct gen_model *model, const struct gen_traffic *traffic,
-                          struct gen_activity *activity, uint64_t now, uint32_t number);
+/* Of the connection that is visited, in the next functions. */
 
-/* Return the tick of a connection's next request; smooth: after an exponential time. */
-static inline uint64_t gen_plan(struct gen_model *model, const struct gen_traffic *traffic,
-                                struct gen_activity *activity, uint64_t now, uint32_t number,
-                                double mean_ticks)
+/* Return the tick of its next request, after `now`, when its last one is done. A model may let
+ * something else come before, such as a return after a deploy. Not for smooth traffic. */
+uint64_t gen_next_request(struct gen_model *model, struct gen_activity *activity, uint64_t now);
+
+/* Return the tick of its next request; smooth: after an exponential time. */
+static inline uint64_t gen_plan(struct gen_model *model, struct gen_activity *activity,
+                                uint64_t now, double mean_ticks)
 {
-    return traffic->smooth ? now + gen_exponential(model, mean_ticks)
-                           : gen_next_request(model, traffic, activity, now, number);
+    return model->traffic->smooth ? now + gen_exponential(model, mean_ticks)
+                                  : gen_next_request(model, activity, now);
 }
 
-/* Advance a connection that was not allowed any requests between `since` and `now`: they are
- * omitted. Uses no random numbers. Not for smooth traffic. */
-void gen_activity_skip(const struct gen_traffic *traffic, struct gen_activity *activity,
-                       uint64_t since, uint64_t now, uint32_t number);
+/* Advance it if it was not allowed any requests between `since` and `now`: they are omitted. Uses
+ * no random numbers. Not for smooth traffic. */
+void gen_activity_skip(const struct gen_model *model, struct gen_activity *activity, uint64_t since,
+                       uint64_t now);
 
-/* Put a connection with requests of `busy_ticks` into the steady state at `now`. Return the
- * age of its last request, at least 1. Its next one is that of gen_next_request for now - 1. Not
- * for smooth traffic. */
-uint64_t gen_activity_place(struct gen_model *model, const struct gen_traffic *traffic,
-                            struct gen_activity *activity, uint64_t now, uint32_t number,
+/* Put it, with requests of `busy_ticks`, into the steady state at `now`. Return the age of its last
+ * request, at least 1. Its next one is that of gen_next_request for now - 1. Not for smooth
+ * traffic. */
+uint64_t gen_activity_place(struct gen_model *model, struct gen_activity *activity, uint64_t now,
                             double busy_ticks);
 
 /* --- sessions -------------------------------------------------------------------------------- */
@@ -298,30 +298,30 @@ enum gen_herd {
     GEN_HERD_BACK,   /* its peer returns: an open connection is replaced by a new one */
 };
 
-/* Read `rows` rows of herds, GEN_HERD_ROWS or GEN_CLOSING_ROWS, from `row` on; model->warmup_end is
- * set. False if one lasts longer than until the next. */
+/* Read `rows` rows of herds, GEN_HERD_ROWS or GEN_CLOSING_ROWS, from `row` on, and make them the
+ * model's; model->warmup_end is set. False if one lasts longer than until the next. */
 bool gen_herds_read(struct gen_model *model, unsigned row, unsigned rows, struct gen_herds *herds);
 
-/* File a connection at `tick`, or before, if a herd affects it between `now` and then. It can
- * therefore be visited without an event of its own. */
-void gen_file_herded(struct gen_model *model, const struct gen_herds *herds, uint64_t now,
-                     uint64_t tick, uint32_t number);
+/* Of the connection that is visited, in the next functions. */
 
-/* Return the effect of a herd on a connection at `now`, after its expiries. */
-enum gen_herd gen_herd_at(const struct gen_herds *herds, uint64_t now, uint32_t number);
+/* Return the first tick after `now` at which a herd affects it, if that is before `tick`; or else
+ * `tick`. It can therefore be visited without an event of its own. */
+uint64_t gen_herd_before(const struct gen_model *model, uint64_t now, uint64_t tick);
+
+/* Return the effect of a herd on it at `now`, after its expiries. */
+enum gen_herd gen_herd_at(const struct gen_model *model, uint64_t now);
 
 /* Return when a message that would arrive at `now` arrives: then, or after a storm or freeze. */
-uint64_t gen_arrival(const struct gen_herds *herds, uint64_t now, uint32_t number);
+uint64_t gen_arrival(const struct gen_model *model, uint64_t now);
 
-/* Return when a connection that a herd has closed at `now` connects again, and count it:
+/* Return when it connects again after a herd has closed it at `now`, and count that:
  * `count_deployed` is the counter of deploys, and the next one that of storms. */
-uint64_t gen_herd_return(struct gen_model *model, const struct gen_herds *herds, enum gen_herd herd,
-                         uint64_t now, unsigned count_deployed);
+uint64_t gen_herd_return(struct gen_model *model, enum gen_herd herd, uint64_t now,
+                         unsigned count_deployed);
 
-/* Apply a herd to a connection with one timer, which pends while the connection is open. *event_at,
- * its next event, becomes the return; one that is due at `now` may be delayed by a freeze. */
-void gen_herd_apply(struct gen_model *model, const struct gen_herds *herds, uint64_t now,
-                    uint32_t number, struct gen_timer *timer, uint64_t *event_at,
-                    unsigned count_deployed);
+/* Apply a herd, if it has one timer, which pends while the connection is open. *event_at, its next
+ * event, becomes the return; one that is due at `now` may be delayed by a freeze. */
+void gen_herd_apply(struct gen_model *model, uint64_t now, struct gen_timer *timer,
+                    uint64_t *event_at, unsigned count_deployed);
 
 #endif

@@ -47,15 +47,13 @@ LOADED_LIBRARY(PCAP_FUNCTIONS, "libpcap.so.0.8", "libpcap.so.1");
 
 /* One end of a TCP connection, as a sender. Sequence numbers wrap. */
 struct sender {
-    uint32_t initial;  /* of its last SYN */
-    uint32_t unacked;  /* the first that is not acknowledged */
-    uint32_t next;     /* after the last that was sent */
-    uint32_t timer;    /* NO_TIMER: it never sent anything */
-    bool begun;        /* `unacked` and `next` are known */
-    bool synchronised; /* `initial` is known */
+    uint32_t initial;      /* of its last SYN */
+    uint32_t unacked;      /* the first that is not acknowledged */
+    uint32_t next;         /* after the last that was sent */
+    uint32_t timer_plus_1; /* 0: it never sent anything */
+    bool begun;            /* `unacked` and `next` are known */
+    bool synchronised;     /* `initial` is known */
 };
-
-#define NO_TIMER UINT32_MAX
 
 struct rto_counts {
     uint64_t data_segments;
@@ -83,6 +81,7 @@ struct pcap_import {
     bool rto; /* the model; if not, idle */
     struct event_log_settings settings;
     uint64_t rto_ns;
+    struct import_tally *tally;
     struct packed_file *file;
     const char *why; /* reading the file failed */
     pcap_t *pcap;
@@ -91,17 +90,10 @@ struct pcap_import {
     /* model idle */
     struct event_log *log;
     /* model rto */
-    struct sorted_events segments; /* by flow */
-    struct sender (*senders)[2];   /* likewise */
-    uint32_t senders_room;
+    struct sorted_events segments; /* a flow's value is its two senders */
     struct timer_model *model;
     struct rto_counts rto_counts;
 };
-
-static struct import_tally *tally_of(struct pcap_import *import)
-{
-    return import->rto ? &import->segments.tally : event_log_tally(import->log);
-}
 
 /* --- options ---------------------------------------------------------------------------------- */
 
@@ -130,13 +122,19 @@ static bool before(uint32_t a, uint32_t b)
     return (int32_t)(a - b) < 0;
 }
 
+static bool is_armed(const struct pcap_import *import, const struct sender *sender)
+{
+    return sender->timer_plus_1 > 0 &&
+           timer_model_is_armed(import->model, sender->timer_plus_1 - 1);
+}
+
 static bool reset(struct pcap_import *import, struct sender *sender, struct error *error)
 {
-    if (sender->timer == NO_TIMER || !timer_model_is_armed(import->model, sender->timer)) {
+    if (!is_armed(import, sender)) {
         return true;
     }
     import->rto_counts.resets++;
-    return timer_model_stop(import->model, sender->timer, error);
+    return timer_model_stop(import->model, sender->timer_plus_1 - 1, error);
 }
 
 /* An acknowledgement of what `peer` sent. */
@@ -147,14 +145,14 @@ static bool acknowledge(struct pcap_import *import, struct sender *peer, uint32_
         return true;
     }
     peer->unacked = number;
-    if (peer->timer == NO_TIMER || !timer_model_is_armed(import->model, peer->timer)) {
+    if (!is_armed(import, peer)) {
         return true;
     }
     if (peer->unacked != peer->next) {
-        return timer_model_start(import->model, peer->timer, error);
+        return timer_model_start(import->model, peer->timer_plus_1 - 1, error);
     }
     import->rto_counts.cancels++;
-    return timer_model_stop(import->model, peer->timer, error);
+    return timer_model_stop(import->model, peer->timer_plus_1 - 1, error);
 }
 
 /* Data, SYN or FIN: the receiver must acknowledge it. */
@@ -172,22 +170,22 @@ static bool send_data(struct pcap_import *import, struct sender *sender, uint32_
     } else {
         import->rto_counts.retransmissions++;
     }
-    if (sender->timer == NO_TIMER) {
-        sender->timer = timer_model_new_timer(import->model, 0);
+    if (sender->timer_plus_1 == 0) {
+        sender->timer_plus_1 = timer_model_new_timer(import->model, 0) + 1;
     }
     /* A retransmission of acknowledged data waits for no acknowledgement. */
-    return sender->unacked == sender->next || timer_model_is_armed(import->model, sender->timer) ||
-           timer_model_start(import->model, sender->timer, error);
+    return sender->unacked == sender->next || is_armed(import, sender) ||
+           timer_model_start(import->model, sender->timer_plus_1 - 1, error);
 }
 
-static bool take_segment(void *ctx, uint64_t time_ns, const void *event)
+static bool take_segment(void *ctx, uint64_t time_ns, const void *event, struct error *error)
 {
     struct pcap_import *import = ctx;
     const struct segment *segment = event;
     const struct packet *packet = &segment->packet;
-    struct error *error = import->segments.error;
-    struct sender *sender = &import->senders[segment->flow][packet->reversed];
-    struct sender *peer = &import->senders[segment->flow][!packet->reversed];
+    struct sender *ends = key_table_value(import->segments.keys, segment->flow);
+    struct sender *sender = &ends[packet->reversed];
+    struct sender *peer = &ends[!packet->reversed];
     import_times_add(&import->segments.times, time_ns);
     if (!timer_model_advance(import->model, time_ns, error)) {
         return false;
@@ -216,28 +214,12 @@ static bool take_segment(void *ctx, uint64_t time_ns, const void *event)
     return length == 0 || send_data(import, sender, packet->sequence, length, error);
 }
 
-/* A new flow gets room for its two ends. */
-static bool add_segment(struct pcap_import *import, uint64_t time_ns, const struct packet *packet,
-                        struct error *error)
-{
-    struct key_table *flows = import->segments.keys;
-    uint32_t known = key_table_count(flows);
-    const struct segment segment = {
-        .flow = key_table_number(flows, packet->flow, packet->flow_bytes), .packet = *packet};
-    if (segment.flow == known) {
-        MEMORY_REACH(import->senders, import->senders_room, known);
-        import->senders[known][0] = (struct sender){.timer = NO_TIMER};
-        import->senders[known][1] = (struct sender){.timer = NO_TIMER};
-    }
-    return sorted_events_add(&import->segments, time_ns, &segment, error);
-}
-
 /* --- packets ---------------------------------------------------------------------------------- */
 
 static bool take_packet(struct pcap_import *import, const struct pcap_pkthdr *header,
                         const uint8_t *data, struct error *error)
 {
-    struct import_tally *tally = tally_of(import);
+    struct import_tally *tally = import->tally;
     struct packet packet;
     const char *why;
     tally->lines++;
@@ -269,7 +251,13 @@ static bool take_packet(struct pcap_import *import, const struct pcap_pkthdr *he
     if (!import->rto) {
         return event_log_activity(import->log, time_ns, packet.flow, packet.flow_bytes, error);
     }
-    return !packet.tcp || add_segment(import, time_ns, &packet, error);
+    if (!packet.tcp) {
+        return true;
+    }
+    const struct segment segment = {
+        .flow = key_table_number(import->segments.keys, packet.flow, packet.flow_bytes),
+        .packet = packet};
+    return reorder_add(import->segments.reorder, time_ns, &segment, error);
 }
 
 static ssize_t read_cookie(void *cookie, char *to, size_t room)
@@ -312,7 +300,7 @@ static bool open_capture(struct pcap_import *import, struct error *error)
 
 static bool read_packets(struct pcap_import *import, struct error *error)
 {
-    struct import_tally *tally = tally_of(import);
+    struct import_tally *tally = import->tally;
     struct progress progress;
     progress_begin(&progress, "import", "bytes", packed_file_bytes_total(import->file));
     struct pcap_pkthdr *header;
@@ -381,12 +369,12 @@ static void print_packets(const struct pcap_import *import)
 static bool finish_rto(struct pcap_import *import, struct error *error)
 {
     struct sorted_events *segments = &import->segments;
-    if (!sorted_events_end(segments, "is of TCP", error) ||
+    const struct reorder_counts *order = reorder_counts(segments->reorder);
+    if (!sorted_events_end(segments, order->events, "is of TCP", error) ||
         !timer_model_finish(import->model, error)) {
         return false;
     }
     const struct timer_queue_counts *queue = timer_model_counts(import->model, 0);
-    const struct reorder_counts *order = reorder_counts(segments->reorder);
     const struct rto_counts *rto = &import->rto_counts;
     uint32_t flows = key_table_count(segments->keys);
     struct import_summary summary = {.format = "pcap", .details = describe_packets(import)};
@@ -421,10 +409,12 @@ static bool open_model(struct pcap_import *import, struct error *error)
     const char *name = packed_file_name(import->file);
     if (!import->rto) {
         import->log = event_log_open(import->job, name, "packet", &import->settings, error);
+        import->tally = import->log != NULL ? event_log_tally(import->log) : NULL;
         return import->log != NULL;
     }
     sorted_events_open(&import->segments, import->job, name, "packet", &import->settings,
-                       sizeof(struct segment), take_segment, import);
+                       sizeof(struct sender[2]), sizeof(struct segment), take_segment, import);
+    import->tally = &import->segments.tally;
     const uint64_t timeouts_ns[TIMER_MODEL_QUEUES] = {import->rto_ns, import->rto_ns};
     import->model =
         timer_model_open(import->job->output, import->settings.tick_ns, timeouts_ns, error);
@@ -463,7 +453,6 @@ enum import_result import_pcap(const struct import_job *job, struct error *error
     event_log_close(import.log);
     sorted_events_close(&import.segments);
     timer_model_close(import.model);
-    free(import.senders);
     packed_file_close(import.file);
     return good ? IMPORT_DONE : IMPORT_FAILED;
 }

@@ -53,6 +53,17 @@ bool import_tally_accept(const struct import_tally *tally, bool at_end, struct e
                      first->number, first->why);
 }
 
+bool import_tally_end(const struct import_tally *tally, uint64_t found, const char *expected,
+                      struct error *error)
+{
+    if (tally->lines == 0) {
+        return error_set(error, "%s: is empty: no %s to import", tally->name, tally->unit);
+    }
+    return import_tally_accept(tally, true, error) &&
+           (found > 0 || error_set(error, "%s: none of its %" PRIu64 " %ss %s", tally->name,
+                                   tally->lines, tally->unit, expected));
+}
+
 bool import_tally_read(struct import_tally *tally, struct line_reader *reader, tally_line_fn take,
                        void *ctx, struct error *error)
 {

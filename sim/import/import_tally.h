@@ -95,6 +95,11 @@ void import_tally_malformed(struct import_tally *tally, uint64_t number, const c
  * accepted share, before that so large a share that the rest need not be read. */
 bool import_tally_accept(const struct import_tally *tally, bool at_end, struct error *error);
 
+/* After the last line: return false, with `error` set, if there is none, if too many are malformed,
+ * or if none of them was `found` to be what `expected` says: "none of its N lines ...". */
+bool import_tally_end(const struct import_tally *tally, uint64_t found, const char *expected,
+                      struct error *error);
+
 /* Handle a line; false, with `error` set, ends the reading. */
 typedef bool (*tally_line_fn)(void *ctx, const struct line *line, struct error *error);
 

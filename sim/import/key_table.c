@@ -20,11 +20,15 @@ struct key_table {
     struct key_entry **slots; /* NULL: empty */
     size_t slot_count;        /* a power of two, at least twice the number of keys */
     uint32_t count;
+    size_t value_bytes;
+    char *values;
+    size_t values_room; /* in bytes */
 };
 
-struct key_table *key_table_create(void)
+struct key_table *key_table_create(size_t value_bytes)
 {
     struct key_table *table = memory_new(1, sizeof *table);
+    table->value_bytes = value_bytes;
     table->slot_count = FIRST_SLOTS;
     table->slots = memory_new(FIRST_SLOTS, sizeof(struct key_entry *));
     return table;
@@ -78,7 +82,14 @@ uint32_t key_table_number(struct key_table *table, const void *key, size_t lengt
         memcpy(entry->bytes, key, length);
     }
     *slot = entry;
+    MEMORY_REACH(table->values, table->values_room, table->count * table->value_bytes);
+    memset(key_table_value(table, entry->number), 0, table->value_bytes);
     return entry->number;
+}
+
+void *key_table_value(const struct key_table *table, uint32_t number)
+{
+    return table->values + number * table->value_bytes;
 }
 
 uint32_t key_table_count(const struct key_table *table)
@@ -95,5 +106,6 @@ void key_table_destroy(struct key_table *table)
         free(table->slots[i]);
     }
     free(table->slots);
+    free(table->values);
     free(table);
 }

@@ -6,6 +6,8 @@
 #ifndef SIM_REORDER_H
 #define SIM_REORDER_H
 
+#include "error.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -18,16 +20,17 @@ struct reorder;
 /* Instead of a window: all events are held back until reorder_take_until. */
 #define REORDER_NO_WINDOW  UINT64_MAX
 
-/* Take the next event in order; false ends everything. */
-typedef bool (*reorder_fn)(void *ctx, uint64_t time_ns, const void *event);
+/* Take the next event in order, which is valid until an event is added; false, with `error` set,
+ * ends everything. */
+typedef bool (*reorder_fn)(void *ctx, uint64_t time_ns, const void *event, struct error *error);
 
 struct reorder *reorder_create(uint64_t window_ns, size_t event_bytes, reorder_fn take, void *ctx);
 
 /* Add a copy of an event. False: `take` returned false. */
-bool reorder_add(struct reorder *reorder, uint64_t time_ns, const void *event);
+bool reorder_add(struct reorder *reorder, uint64_t time_ns, const void *event, struct error *error);
 
 /* Take the events up to that time; UINT64_MAX: all that are held back. False as above. */
-bool reorder_take_until(struct reorder *reorder, uint64_t time_ns);
+bool reorder_take_until(struct reorder *reorder, uint64_t time_ns, struct error *error);
 
 struct reorder_counts {
     uint64_t events;

@@ -48,12 +48,15 @@ static void assert_refused(const char *format, const char *text, const char *con
 static void keys_are_numbered_in_order(void **state)
 {
     (void)state;
-    struct key_table *table = key_table_create();
+    struct key_table *table = key_table_create(sizeof(uint32_t));
     for (uint32_t round = 0; round < 2; round++) {
         for (uint32_t i = 0; i < 100000; i++) {
             char key[32];
             size_t length = (size_t)snprintf(key, sizeof key, "key %" PRIu32, i * 7);
             assert_int_equal(key_table_number(table, key, length), i);
+            uint32_t *value = key_table_value(table, i);
+            assert_int_equal(*value, round * i);
+            *value = i;
         }
     }
     assert_int_equal(key_table_number(table, "key 7 ", 6),
@@ -77,8 +80,9 @@ struct taken {
 };
 
 /* Events carry their number of arrival: equal times must keep that order. */
-static bool take(void *ctx, uint64_t time_ns, const void *event)
+static bool take(void *ctx, uint64_t time_ns, const void *event, struct error *error)
 {
+    (void)error;
     struct taken *taken = ctx;
     uint32_t number;
     memcpy(&number, event, sizeof number);
@@ -102,11 +106,11 @@ static void events_are_put_in_order(void **state)
     for (uint32_t i = 0; i < 200000; i++) {
         noise = noise * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
         uint64_t back = i % 3 == 0 ? (noise >> 33) % 1000 : 0;
-        assert_true(reorder_add(reorder, 5000 + i / 4 - back, &i));
+        assert_true(reorder_add(reorder, 5000 + i / 4 - back, &i, NULL));
     }
     assert_int_equal(reorder_counts(reorder)->too_late, 0);
     assert_true(reorder_counts(reorder)->out_of_order > 1000);
-    assert_true(reorder_take_until(reorder, UINT64_MAX));
+    assert_true(reorder_take_until(reorder, UINT64_MAX, NULL));
     assert_int_equal(taken.count, 200000);
     reorder_destroy(reorder);
 
@@ -114,11 +118,11 @@ static void events_are_put_in_order(void **state)
     reorder = reorder_create(10, sizeof(uint32_t), take, &taken);
     static const uint64_t times[] = {100, 120, 105, 121, 105, 90, 131, 121};
     for (uint32_t i = 0; i < 8; i++) {
-        assert_true(reorder_add(reorder, times[i], &i));
+        assert_true(reorder_add(reorder, times[i], &i, NULL));
     }
     /* 105 came after 100 and before 120 had to leave, again when nothing later had left; 90 came
      * after 105 had left. */
-    assert_true(reorder_take_until(reorder, UINT64_MAX));
+    assert_true(reorder_take_until(reorder, UINT64_MAX, NULL));
     assert_int_equal(taken.count, 8);
     assert_int_equal(reorder_counts(reorder)->out_of_order, 4);
     assert_int_equal(reorder_counts(reorder)->too_late, 1);

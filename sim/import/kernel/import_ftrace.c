@@ -2,8 +2,8 @@
  * import ftrace: a trace from the Linux kernel's own timers, recorded through its tracepoints.
  *
  * kernel_timer_event.h parses the lines, kernel_timer_classifier.h determines operations and their
- * causes, kernel_steps.h their place in a trace, kernel_clock.h the length of a jiffy and the
- * clocks of high-resolution timers. A start of any kind is a start, a true cancel a stop; an expiry
+ * causes, kernel_steps.h their place in a trace, the length of a jiffy and the clocks of
+ * high-resolution timers. A start of any kind is a start, a true cancel a stop; an expiry
  * is no operation, because in a replay the structures expire timers. A stop of a timer that is not
  * pending in the trace is counted and omitted.
  */
@@ -11,7 +11,6 @@
 
 #include "import_tally.h"
 #include "json_text.h"
-#include "kernel_clock.h"
 #include "kernel_steps.h"
 #include "kernel_timer_classifier.h"
 #include "line_reader.h"
@@ -481,10 +480,7 @@ static void warn_of_recording(struct ftrace_import *import)
 /* After the last line: check that it is a recording of timers. */
 static bool check_recording(const struct ftrace_import *import, struct error *error)
 {
-    if (import->tally.lines == 0) {
-        return error_set(error, "%s: is empty: no line to import", import->tally.name);
-    }
-    if (!import_tally_accept(&import->tally, true, error)) {
+    if (!import_tally_end(&import->tally, import->tally.lines, "", error)) {
         return false;
     }
     if (import->lines.time_goes_back > import->tally.lines / 2) {

@@ -11,8 +11,6 @@
 #define LOOK_AHEAD_NS  UINT64_C(10000000)
 #define LOOK_AHEAD_MAX UINT64_C(32768) /* events */
 
-#define NO_EVENT       UINT64_MAX
-
 /* Its timers are never started by an expiry. */
 #define DELAYED_WORK   "delayed_work_timer_fn"
 
@@ -49,9 +47,9 @@ struct cpu_firing {
 enum timer_state { NEVER_SEEN, IDLE, ARMED };
 
 struct classified_timer {
-    uint64_t undecided;     /* number of the timer's cancel that is held back, or NO_EVENT */
-    uint32_t function;      /* by the last released event */
-    uint32_t last_function; /* by the last added event that has one */
+    uint64_t undecided_plus_1; /* number of the timer's cancel that is held back; 0: none */
+    uint32_t function;         /* by the last released event */
+    uint32_t last_function;    /* by the last added event that has one */
     enum timer_state state;
 };
 
@@ -64,15 +62,8 @@ struct kernel_classifier {
     uint64_t first;
     uint64_t next;
 
-    struct key_table *pointers; /* number the timers */
-    struct classified_timer *timers;
-    uint32_t timer_count;
-    uint32_t timer_room;
-
-    struct key_table *names; /* number the functions */
-    struct kernel_function *functions;
-    uint32_t function_count;
-    uint32_t function_room;
+    struct key_table *pointers; /* the timers */
+    struct key_table *names;    /* the functions */
 
     struct cpu_firing *firings; /* by CPU */
 
@@ -80,27 +71,25 @@ struct kernel_classifier {
     struct kernel_counts counts;
 };
 
+static struct classified_timer *timer_at(const struct kernel_classifier *c, uint32_t index)
+{
+    return key_table_value(c->pointers, index);
+}
+
+static struct kernel_function *function_at(const struct kernel_classifier *c, size_t index)
+{
+    return key_table_value(c->names, (uint32_t)index);
+}
+
 /* Return the index of a function, added if it is new. */
 static uint32_t find_function(struct kernel_classifier *c, const char *name, size_t length)
 {
     uint32_t index = key_table_number(c->names, name, length);
-    if (index == c->function_count) {
-        MEMORY_REACH(c->functions, c->function_room, index);
-        char *copy = memory_copy_part(name, length);
-        c->functions[c->function_count++] = (struct kernel_function){.name = copy};
+    struct kernel_function *function = function_at(c, index);
+    if (function->name == NULL) {
+        function->name = memory_copy_part(name, length);
     }
     return index;
-}
-
-/* Return the index of a timer, added if it is new. */
-static uint32_t find_timer(struct kernel_classifier *c, uint64_t pointer)
-{
-    uint32_t timer = key_table_number(c->pointers, &pointer, sizeof pointer);
-    if (timer == c->timer_count) {
-        MEMORY_REACH(c->timers, c->timer_room, timer);
-        c->timers[c->timer_count++] = (struct classified_timer){.undecided = NO_EVENT};
-    }
-    return timer;
 }
 
 /* --- released events, in the recording's order ------------------------------------------------ */
@@ -148,7 +137,7 @@ static enum kernel_verdict release_start(struct kernel_classifier *c,
                                          const struct held_event *event,
                                          struct classified_timer *timer)
 {
-    struct kernel_function *function = &c->functions[event->function];
+    struct kernel_function *function = function_at(c, event->function);
     timer->function = event->function;
     int64_t timeout = event->event.timeout;
     if (function->start == 0 || timeout < function->min_timeout) {
@@ -173,7 +162,7 @@ static uint32_t find_cause(const struct kernel_classifier *c, const struct held_
     bool itself = firing->latest && firing->timer == held->timer &&
                   event->time_ns - firing->time_ns <= REACTION_NS;
     bool within = c->counts.exits > 0 && firing->running &&
-                  strcmp(c->functions[held->function].name, DELAYED_WORK) != 0;
+                  strcmp(function_at(c, held->function)->name, DELAYED_WORK) != 0;
     bool fits = event->context != KERNEL_CONTEXT_OTHER &&
                 (event->context != KERNEL_CONTEXT_HARDIRQ || event->kind >= KERNEL_HRTIMER_START);
     return (itself || within) && fits && firing->pid == event->pid ? firing->timer
@@ -205,7 +194,7 @@ static void release_event(struct kernel_classifier *c, const struct held_event *
         follow_firing(c, event);
         return;
     }
-    struct classified_timer *timer = &c->timers[event->timer];
+    struct classified_timer *timer = timer_at(c, event->timer);
     enum kernel_verdict verdict;
     uint32_t cause = find_cause(c, event);
     follow_firing(c, event);
@@ -239,8 +228,8 @@ static void release_event(struct kernel_classifier *c, const struct held_event *
         cause = KERNEL_NO_TIMER;
         break;
     }
-    c->functions[timer->function].verdicts[verdict]++;
-    c->functions[timer->function].caused += cause != KERNEL_NO_TIMER;
+    function_at(c, timer->function)->verdicts[verdict]++;
+    function_at(c, timer->function)->caused += cause != KERNEL_NO_TIMER;
     struct kernel_operation operation = {.verdict = verdict,
                                          .timer = event->timer,
                                          .function = timer->function,
@@ -259,7 +248,7 @@ static void release_first(struct kernel_classifier *c)
 {
     const struct held_event *event = held_at(c, c->first);
     if (event->meaning == CANCEL_UNDECIDED) {
-        c->timers[event->timer].undecided = NO_EVENT;
+        timer_at(c, event->timer)->undecided_plus_1 = 0;
     }
     c->first++;
     release_event(c, event);
@@ -274,8 +263,8 @@ struct kernel_classifier *kernel_classifier_create(kernel_operation_fn take, voi
     c->ctx = ctx;
     c->held = memory_new(LOOK_AHEAD_MAX, sizeof *c->held);
     c->firings = memory_new(KERNEL_CPUS_MAX, sizeof *c->firings);
-    c->pointers = key_table_create();
-    c->names = key_table_create();
+    c->pointers = key_table_create(sizeof(struct classified_timer));
+    c->names = key_table_create(sizeof(struct kernel_function));
     (void)find_function(c, "?", 1); /* where the recording does not say */
     return c;
 }
@@ -310,8 +299,8 @@ static const enum meaning first_meanings[] = {
 static void identify(struct kernel_classifier *c, const struct kernel_event *event,
                      struct held_event *held)
 {
-    held->timer = find_timer(c, event->pointer);
-    struct classified_timer *timer = &c->timers[held->timer];
+    held->timer = key_table_number(c->pointers, &event->pointer, sizeof event->pointer);
+    struct classified_timer *timer = timer_at(c, held->timer);
     if (event->function != NULL) {
         timer->last_function = find_function(c, event->function, event->function_length);
     }
@@ -332,11 +321,11 @@ void kernel_classifier_add(struct kernel_classifier *c, const struct kernel_even
     struct held_event *kept = held_at(c, c->next);
     *kept = held;
     if (held.meaning != EXIT) {
-        struct classified_timer *timer = &c->timers[held.timer];
-        if (timer->undecided != NO_EVENT) {
-            decide_cancel(held_at(c, timer->undecided), kept);
+        struct classified_timer *timer = timer_at(c, held.timer);
+        if (timer->undecided_plus_1 > 0) {
+            decide_cancel(held_at(c, timer->undecided_plus_1 - 1), kept);
         }
-        timer->undecided = held.meaning == CANCEL_UNDECIDED ? c->next : NO_EVENT;
+        timer->undecided_plus_1 = held.meaning == CANCEL_UNDECIDED ? c->next + 1 : 0;
     }
     c->next++;
 
@@ -356,13 +345,13 @@ void kernel_classifier_finish(struct kernel_classifier *c)
     while (c->first < c->next) {
         release_first(c);
     }
-    for (uint32_t i = 0; i < c->timer_count; i++) {
-        c->functions[c->timers[i].function].timers++;
-        c->functions[c->timers[i].function].armed_at_end += c->timers[i].state == ARMED;
+    for (uint32_t i = 0; i < key_table_count(c->pointers); i++) {
+        function_at(c, timer_at(c, i)->function)->timers++;
+        function_at(c, timer_at(c, i)->function)->armed_at_end += timer_at(c, i)->state == ARMED;
     }
     struct kernel_counts *counts = &c->counts;
-    for (uint32_t i = 0; i < c->function_count; i++) {
-        const struct kernel_function *function = &c->functions[i];
+    for (uint32_t i = 0; i < key_table_count(c->names); i++) {
+        const struct kernel_function *function = function_at(c, i);
         counts->starts += function->start;
         counts->arm += function->verdicts[KERNEL_ARM];
         counts->rearm += function->verdicts[KERNEL_REARM];
@@ -382,13 +371,13 @@ const struct kernel_counts *kernel_classifier_counts(const struct kernel_classif
 
 size_t kernel_classifier_functions(const struct kernel_classifier *c)
 {
-    return c->function_count;
+    return key_table_count(c->names);
 }
 
 const struct kernel_function *kernel_classifier_function(const struct kernel_classifier *c,
                                                          size_t index)
 {
-    return &c->functions[index];
+    return function_at(c, index);
 }
 
 void kernel_classifier_destroy(struct kernel_classifier *c)
@@ -396,12 +385,10 @@ void kernel_classifier_destroy(struct kernel_classifier *c)
     if (c == NULL) {
         return;
     }
-    for (uint32_t i = 0; i < c->function_count; i++) {
-        free((char *)c->functions[i].name);
+    for (uint32_t i = 0; i < key_table_count(c->names); i++) {
+        free((char *)function_at(c, i)->name);
     }
-    free(c->functions);
     key_table_destroy(c->names);
-    free(c->timers);
     free(c->firings);
     key_table_destroy(c->pointers);
     free(c->held);

@@ -20,9 +20,7 @@ struct sorted_event {
 };
 
 struct event_log {
-    struct sorted_events sorted;
-    uint32_t *timers; /* by key */
-    uint32_t timers_room;
+    struct sorted_events sorted; /* a key's value is its timer's number plus 1, a uint32_t */
     struct timer_model *model;
     uint64_t without_key;
     uint64_t activities;
@@ -44,10 +42,9 @@ bool event_log_settings(const struct import_job *job, struct event_log_settings 
            import_setting_count(job, "tick-ns", 1, TRACE_TICK_NS_MAX, &settings->tick_ns, error);
 }
 
-static bool take_sorted(void *ctx, uint64_t time_ns, const void *event)
+static bool take_sorted(void *ctx, uint64_t time_ns, const void *event, struct error *error)
 {
     struct event_log *log = ctx;
-    struct error *error = log->sorted.error;
     const struct sorted_event *sorted = event;
     import_times_add(&log->sorted.times, time_ns);
     if (!timer_model_advance(log->model, time_ns, error)) {
@@ -64,8 +61,8 @@ struct event_log *event_log_open(const struct import_job *job, const char *name,
 {
     struct event_log *log = memory_new(1, sizeof *log);
     const uint64_t timeouts_ns[TIMER_MODEL_QUEUES] = {settings->idle_ns, settings->request_ns};
-    sorted_events_open(&log->sorted, job, name, unit, settings, sizeof(struct sorted_event),
-                       take_sorted, log);
+    sorted_events_open(&log->sorted, job, name, unit, settings, sizeof(uint32_t),
+                       sizeof(struct sorted_event), take_sorted, log);
     log->model = timer_model_open(job->output, settings->tick_ns, timeouts_ns, error);
     if (log->model == NULL) {
         event_log_close(log);
@@ -82,15 +79,14 @@ struct import_tally *event_log_tally(struct event_log *log)
 bool event_log_activity(struct event_log *log, uint64_t time_ns, const void *key, size_t length,
                         struct error *error)
 {
-    uint32_t known = key_table_count(log->sorted.keys);
-    uint32_t number = key_table_number(log->sorted.keys, key, length);
-    if (number == known) {
-        MEMORY_REACH(log->timers, log->timers_room, number);
-        log->timers[number] = timer_model_new_timer(log->model, IDLE_QUEUE);
+    struct key_table *keys = log->sorted.keys;
+    uint32_t *timer_plus_1 = key_table_value(keys, key_table_number(keys, key, length));
+    if (*timer_plus_1 == 0) {
+        *timer_plus_1 = timer_model_new_timer(log->model, IDLE_QUEUE) + 1;
     }
-    const struct sorted_event event = {.timer = log->timers[number]};
+    const struct sorted_event event = {.timer = *timer_plus_1 - 1};
     log->activities++;
-    return sorted_events_add(&log->sorted, time_ns, &event, error);
+    return reorder_add(log->sorted.reorder, time_ns, &event, error);
 }
 
 bool event_log_request(struct event_log *log, uint64_t time_ns, uint64_t duration_ns,
@@ -100,7 +96,7 @@ bool event_log_request(struct event_log *log, uint64_t time_ns, uint64_t duratio
         .duration_ns = duration_ns, .timeout_ns = timeout_ns, .timer = NO_TIMER};
     log->requests++;
     log->unanswered += duration_ns == TIMER_MODEL_NEVER;
-    return sorted_events_add(&log->sorted, time_ns, &request, error);
+    return reorder_add(log->sorted.reorder, time_ns, &request, error);
 }
 
 void event_log_without_key(struct event_log *log)
@@ -126,21 +122,19 @@ static void warn_of_short_span(struct event_log *log)
 /* Add to the origin what depends on the log; returns it. */
 static json_t *add_details(const struct event_log *log, json_t *details)
 {
-    const struct import_count always[] = {
+    const struct event_log_settings *settings = &log->sorted.settings;
+    size_t count = 2;
+    struct import_count numbers[4] = {
         {"connections", key_table_count(log->sorted.keys)},
         {"max_backward_ns", reorder_counts(log->sorted.reorder)->max_backward_ns},
-        {"idle_ns", log->sorted.settings.idle_ns},
-        {"request_timeout_ns", log->sorted.settings.request_ns},
     };
-    json_t *numbers = import_counts_json(always, sizeof always / sizeof always[0]);
-    if (log->activities == 0) {
-        (void)json_object_del(numbers, "idle_ns");
+    if (log->activities > 0) {
+        numbers[count++] = (struct import_count){"idle_ns", settings->idle_ns};
     }
-    if (log->requests == 0 || log->sorted.settings.request_ns == 0) {
-        (void)json_object_del(numbers, "request_timeout_ns");
+    if (log->requests > 0 && settings->request_ns > 0) {
+        numbers[count++] = (struct import_count){"request_timeout_ns", settings->request_ns};
     }
-    (void)json_object_update(details, numbers);
-    json_decref(numbers);
+    (void)json_object_update_new(details, import_counts_json(numbers, count));
     return details;
 }
 
@@ -183,7 +177,8 @@ static bool write_log(struct event_log *log, const char *format, json_t *details
 bool event_log_finish(struct event_log *log, const char *format, json_t *details,
                       struct error *error)
 {
-    if (!sorted_events_end(&log->sorted, "is an event that starts a timer", error) ||
+    if (!sorted_events_end(&log->sorted, log->activities + log->requests,
+                           "is an event that starts a timer", error) ||
         !timer_model_finish(log->model, error)) {
         json_decref(details);
         return false;
@@ -199,6 +194,5 @@ void event_log_close(struct event_log *log)
     }
     sorted_events_close(&log->sorted);
     timer_model_close(log->model);
-    free(log->timers);
     free(log);
 }

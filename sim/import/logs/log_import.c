@@ -31,6 +31,7 @@ struct log_import {
     const struct event_log_settings *settings;
     struct event_log *log; /* either this or `rows` */
     struct timer_rows *rows;
+    struct import_tally *tally; /* of the one that is used */
     struct log_checks checks;
     char joined_key[KEY_BYTES_MAX];
     bool begun;
@@ -74,11 +75,6 @@ bool log_plan_time_is(struct log_plan *plan, const struct import_job *job, struc
     plan->time_is_end = strcmp(text, "end") == 0;
     return plan->time_is_end || strcmp(text, "start") == 0 ||
            error_set(error, "--time-is %s: not start or end", text);
-}
-
-static struct import_tally *tally_of(const struct log_import *import)
-{
-    return import->rows != NULL ? timer_rows_tally(import->rows) : event_log_tally(import->log);
 }
 
 /* --- a line's fields -------------------------------------------------------------------------- */
@@ -296,8 +292,7 @@ static void print_first(const struct log_import *import, const struct line *line
     FILE *out = import->job->report;
     char time[64];
     log_time_print(record->row.time_ns, time, sizeof time);
-    (void)fprintf(out, "%s: first record, line %" PRIu64 ": ", tally_of(import)->name,
-                  line->number);
+    (void)fprintf(out, "%s: first record, line %" PRIu64 ": ", import->tally->name, line->number);
     for (size_t i = 0; i < import->plan->keys.count; i++) {
         (void)fputs(i == 0 ? import->rows != NULL ? "timer '" : "key '" : ", '", out);
         print_value(out, record->key[i]);
@@ -353,7 +348,7 @@ static bool names_an_end(const struct log_plan *plan)
 static void warn_of_plan(const struct log_import *import)
 {
     const struct log_checks *checks = &import->checks;
-    struct import_tally *tally = tally_of(import);
+    struct import_tally *tally = import->tally;
     uint64_t rows = tally->lines - tally->blank;
     if (checks->events >= EVENTS_JUDGED &&
         (double)checks->ahead > (2 * NEARLY_ALL - 1) * (double)checks->events) {
@@ -447,7 +442,7 @@ static bool take_line(void *ctx, const struct line *line, struct error *error)
 {
     struct log_import *import = ctx;
     struct log_plan *plan = import->plan;
-    struct import_tally *tally = tally_of(import);
+    struct import_tally *tally = import->tally;
     struct log_value values[LOG_WANTED_MAX];
     struct log_record record;
     const char *why = NULL;
@@ -500,11 +495,13 @@ bool log_import_run(struct log_plan *plan, const struct import_job *job,
     if (good && operations) {
         import.rows = timer_rows_open(job, line_reader_name(reader), settings, error);
         good = import.rows != NULL;
+        import.tally = good ? timer_rows_tally(import.rows) : NULL;
     } else if (good) {
         import.log = event_log_open(job, line_reader_name(reader), "line", settings, error);
         good = import.log != NULL;
+        import.tally = good ? event_log_tally(import.log) : NULL;
     }
-    good = good && import_tally_read(tally_of(&import), reader, take_line, &import, error);
+    good = good && import_tally_read(import.tally, reader, take_line, &import, error);
     if (good) {
         warn_of_plan(&import);
     }

@@ -247,41 +247,33 @@ static const char *wrong_number(struct log_value value, uint64_t unit_ns)
     return "no time where it should be";
 }
 
-static bool parse_time(const struct log_time_form *form, const char *text, size_t length,
-                       uint64_t *time_ns)
-{
-    switch (form->kind) {
-    case LOG_TIME_ISO:
-        return log_time_parse_iso(text, length, time_ns);
-    case LOG_TIME_CLF:
-        return log_time_parse_clf(text, length, time_ns);
-    case LOG_TIME_HAPROXY:
-        return log_time_parse_haproxy(text, length, time_ns);
-    case LOG_TIME_FORMAT:
-        return parse_format(form->format, text, length, time_ns);
-    case LOG_TIME_NUMBER:
-    case LOG_TIME_ANY:
-    default:
-        return log_time_parse_number(text, length, form->unit_ns, time_ns);
-    }
-}
-
 const char *log_time_parse(struct log_time_form *form, struct log_value value, uint64_t *time_ns)
 {
-    static const char *const whys[] = {
-        [LOG_TIME_ISO] = "no date where the time should be",
-        [LOG_TIME_CLF] = "no time where the format has it",
-        [LOG_TIME_HAPROXY] = "no time where the format has it",
-        [LOG_TIME_FORMAT] = "the time is not of its format",
+    static const struct {
+        bool (*parse)(const char *text, size_t length, uint64_t *time_ns);
+        const char *why;
+    } dates[] = {
+        [LOG_TIME_ISO] = {log_time_parse_iso, "no date where the time should be"},
+        [LOG_TIME_CLF] = {log_time_parse_clf, "no time where the format has it"},
+        [LOG_TIME_HAPROXY] = {log_time_parse_haproxy, "no time where the format has it"},
     };
     if (form->kind == LOG_TIME_ANY) {
         form->kind = log_time_parse_iso(value.text, value.length, time_ns)   ? LOG_TIME_ISO
                      : log_time_parse_clf(value.text, value.length, time_ns) ? LOG_TIME_CLF
                                                                              : LOG_TIME_NUMBER;
     }
-    return parse_time(form, value.text, value.length, time_ns) ? NULL
-           : form->kind == LOG_TIME_NUMBER                     ? wrong_number(value, form->unit_ns)
-                                                               : whys[form->kind];
+    if (form->kind == LOG_TIME_NUMBER) {
+        return log_time_parse_number(value.text, value.length, form->unit_ns, time_ns)
+                   ? NULL
+                   : wrong_number(value, form->unit_ns);
+    }
+    if (form->kind == LOG_TIME_FORMAT) {
+        return parse_format(form->format, value.text, value.length, time_ns)
+                   ? NULL
+                   : "the time is not of its format";
+    }
+    return dates[form->kind].parse(value.text, value.length, time_ns) ? NULL
+                                                                      : dates[form->kind].why;
 }
 
 void log_time_print(uint64_t time_ns, char *text, size_t room)

@@ -4,37 +4,24 @@
 
 void sorted_events_open(struct sorted_events *events, const struct import_job *job,
                         const char *name, const char *unit,
-                        const struct event_log_settings *settings, size_t event_bytes,
-                        reorder_fn take, void *ctx)
+                        const struct event_log_settings *settings, size_t key_bytes,
+                        size_t event_bytes, reorder_fn take, void *ctx)
 {
     *events = (struct sorted_events){
         .tally = {.job = job, .name = name, .unit = unit, .max_malformed = settings->max_malformed},
         .settings = *settings,
-        .keys = key_table_create(),
+        .keys = key_table_create(key_bytes),
         .reorder = reorder_create(settings->window_ns, event_bytes, take, ctx),
     };
 }
 
-bool sorted_events_add(struct sorted_events *events, uint64_t time_ns, const void *event,
+bool sorted_events_end(struct sorted_events *events, uint64_t found, const char *expected,
                        struct error *error)
-{
-    events->error = error;
-    return reorder_add(events->reorder, time_ns, event);
-}
-
-bool sorted_events_end(struct sorted_events *events, const char *expected, struct error *error)
 {
     const struct import_tally *tally = &events->tally;
     const struct reorder_counts *order = reorder_counts(events->reorder);
-    if (tally->lines == 0) {
-        return error_set(error, "%s: is empty: no %s to import", tally->name, tally->unit);
-    }
-    if (!import_tally_accept(tally, true, error)) {
+    if (!import_tally_end(tally, found, expected, error)) {
         return false;
-    }
-    if (order->events == 0) {
-        return error_set(error, "%s: none of its %" PRIu64 " %ss %s", tally->name, tally->lines,
-                         tally->unit, expected);
     }
     if ((double)order->too_late > tally->max_malformed * (double)order->events) {
         return error_set(
@@ -45,8 +32,7 @@ bool sorted_events_end(struct sorted_events *events, const char *expected, struc
             tally->name, order->too_late, order->events, (double)events->settings.window_ns / 1e9,
             (double)order->max_backward_ns / 1e9);
     }
-    events->error = error;
-    return reorder_take_until(events->reorder, UINT64_MAX);
+    return reorder_take_until(events->reorder, UINT64_MAX, error);
 }
 
 bool sorted_events_finish(struct sorted_events *events, struct import_summary *summary,

@@ -16,22 +16,20 @@ struct sorted_events {
     struct import_times times;
     struct key_table *keys;
     struct reorder *reorder;
-    struct error *error; /* of the current call: the reorder's callback has no other way to it */
     bool finished;
 };
 
-/* Events of `event_bytes` go to `take`, in order; it calls import_times_add. */
+/* Keys have values of `key_bytes`. Events of `event_bytes` go to `take`, in order; it calls
+ * import_times_add. */
 void sorted_events_open(struct sorted_events *events, const struct import_job *job,
                         const char *name, const char *unit,
-                        const struct event_log_settings *settings, size_t event_bytes,
-                        reorder_fn take, void *ctx);
+                        const struct event_log_settings *settings, size_t key_bytes,
+                        size_t event_bytes, reorder_fn take, void *ctx);
 
-bool sorted_events_add(struct sorted_events *events, uint64_t time_ns, const void *event,
+/* After the last event: check the whole, with import_tally_end, and take the events that are still
+ * held back. */
+bool sorted_events_end(struct sorted_events *events, uint64_t found, const char *expected,
                        struct error *error);
-
-/* After the last event: check the whole, and take the events that are still held back. `expected`
- * ends the error of a file without an event: "none of its N lines ...". */
-bool sorted_events_end(struct sorted_events *events, const char *expected, struct error *error);
 
 /* Warn about odd times, then import_finish. Sets the summary's times. */
 bool sorted_events_finish(struct sorted_events *events, struct import_summary *summary,

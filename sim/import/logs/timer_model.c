@@ -41,8 +41,7 @@ struct timer_model {
     uint32_t timer_count;
     uint32_t timer_room;
     struct reorder *ends;
-    bool finished;       /* expiries after the last event do not count */
-    struct error *error; /* of the current call: the reorder's callback has no other way to it */
+    bool finished; /* expiries after the last event do not count */
     uint64_t starts;
     uint64_t stops;
 };
@@ -92,11 +91,11 @@ static bool write_start(struct timer_model *model, uint32_t timer, uint64_t time
                             due_tick - model->now_tick, error);
 }
 
-static bool await_expiry(struct timer_model *model, uint32_t timer)
+static bool await_expiry(struct timer_model *model, uint32_t timer, struct error *error)
 {
     const struct model_end end = {.timer = timer};
     model->timers[timer].awaited = true;
-    return reorder_add(model->ends, model->timers[timer].due_tick * model->tick_ns, &end);
+    return reorder_add(model->ends, model->timers[timer].due_tick * model->tick_ns, &end, error);
 }
 
 bool timer_model_start(struct timer_model *model, uint32_t timer, struct error *error)
@@ -108,7 +107,7 @@ bool timer_model_start(struct timer_model *model, uint32_t timer, struct error *
         count_arm(&queue->counts);
     }
     return write_start(model, timer, queue->timeout_ns, error) &&
-           (model->timers[timer].awaited || await_expiry(model, timer));
+           (model->timers[timer].awaited || await_expiry(model, timer, error));
 }
 
 bool timer_model_stop(struct timer_model *model, uint32_t timer, struct error *error)
@@ -125,30 +124,31 @@ bool timer_model_is_armed(const struct timer_model *model, uint32_t timer)
     return model->timers[timer].due_tick != 0;
 }
 
-static bool take_answer(struct timer_model *model, uint64_t time_ns, uint32_t timer)
+static bool take_answer(struct timer_model *model, uint64_t time_ns, uint32_t timer,
+                        struct error *error)
 {
     struct model_queue *queue = disarm(model, timer);
     queue->counts.stops++;
     /* Even a late structure does not hold a stopped timer: its id can be used again. */
     model->timers[timer].next_free = queue->free;
     queue->free = timer;
-    return write_stop(model, time_ns, timer, model->error);
+    return write_stop(model, time_ns, timer, error);
 }
 
-static bool take_end(void *ctx, uint64_t time_ns, const void *event)
+static bool take_end(void *ctx, uint64_t time_ns, const void *event, struct error *error)
 {
     struct timer_model *model = ctx;
     const struct model_end *end = event;
     struct model_timer *timer = &model->timers[end->timer];
     if (end->answer) {
-        return take_answer(model, time_ns, end->timer);
+        return take_answer(model, time_ns, end->timer, error);
     }
     timer->awaited = false;
     if (model->finished || timer->due_tick == 0) {
         return true;
     }
     if (timer->due_tick * model->tick_ns > time_ns) {
-        return await_expiry(model, end->timer);
+        return await_expiry(model, end->timer, error);
     }
     disarm(model, end->timer)->counts.expired++;
     return true;
@@ -172,7 +172,8 @@ bool timer_model_request(struct timer_model *model, unsigned queue_number, uint6
     const struct model_end answer = {.timer = timer, .answer = true};
     bool answered = duration_ns <= TIMER_MODEL_TIMEOUT_MAX_NS * 2 &&
                     end_ns / model->tick_ns < model->timers[timer].due_tick;
-    return answered ? reorder_add(model->ends, end_ns, &answer) : await_expiry(model, timer);
+    return answered ? reorder_add(model->ends, end_ns, &answer, error)
+                    : await_expiry(model, timer, error);
 }
 
 /* --- the whole -------------------------------------------------------------------------------- */
@@ -204,15 +205,13 @@ bool timer_model_advance(struct timer_model *model, uint64_t time_ns, struct err
         model->begun = true;
         model->base_tick = model->now_tick;
     }
-    model->error = error;
-    return reorder_take_until(model->ends, time_ns);
+    return reorder_take_until(model->ends, time_ns, error);
 }
 
 bool timer_model_finish(struct timer_model *model, struct error *error)
 {
-    model->error = error;
     model->finished = true;
-    return reorder_take_until(model->ends, UINT64_MAX);
+    return reorder_take_until(model->ends, UINT64_MAX, error);
 }
 
 const struct timer_queue_counts *timer_model_counts(const struct timer_model *model, unsigned queue)

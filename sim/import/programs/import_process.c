@@ -289,12 +289,9 @@ static bool conclude(struct process_import *import, struct error *error)
 {
     const struct import_tally *tally = &import->tally;
     const struct timer_calls_counts *counts = timer_calls_counts(import->calls);
-    if (!import_tally_accept(tally, true, error) || !timer_calls_finish(import->calls, error)) {
+    if (!import_tally_end(tally, counts->arm, "starts a timer", error) ||
+        !timer_calls_finish(import->calls, error)) {
         return false;
-    }
-    if (counts->arm == 0) {
-        return error_set(error, "%s: none of its %" PRIu64 " %ss starts a timer", tally->name,
-                         tally->lines, tally->unit);
     }
     const struct import_count all[] = {
         {"records", tally->lines},
@@ -376,7 +373,7 @@ enum import_result import_process(const struct import_job *job, struct error *er
                               error)) {
         return IMPORT_USAGE;
     }
-    import.keys = key_table_create();
+    import.keys = key_table_create(0);
     import.calls = timer_calls_open(job, &import.settings, error);
     bool good = import.calls != NULL && read_input(&import, error) && conclude(&import, error);
     if (!good) {

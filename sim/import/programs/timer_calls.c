@@ -49,7 +49,6 @@ struct timer_calls {
     uint64_t round_ns;
     struct trace_writer *writer;
     struct reorder *reorder;
-    struct error *error; /* of the call under way: the reorder's callback cannot pass it on */
     bool begun;
     uint64_t first_ns;
     uint64_t base_ns; /* of the trace's tick 0 */
@@ -96,7 +95,7 @@ static uint64_t moved_max_ticks(const struct timer_calls *calls)
 }
 
 /* Write the operations in the order of their ticks. */
-static bool write_operation(void *ctx, uint64_t tick, const void *event)
+static bool write_operation(void *ctx, uint64_t tick, const void *event, struct error *error)
 {
     struct timer_calls *calls = ctx;
     const struct operation *operation = event;
@@ -106,7 +105,7 @@ static bool write_operation(void *ctx, uint64_t tick, const void *event)
         recording_add_operation(recording, (struct recorded_operation){.line = operation->line});
     }
     return trace_writer_add_reaction(calls->writer, tick, operation->id, operation->op, delay,
-                                     operation->cause, calls->error);
+                                     operation->cause, error);
 }
 
 /* Return the tick of the last written operation; no later one may precede it. */
@@ -155,8 +154,7 @@ static bool place_operation(struct timer_calls *calls, struct call_timer *timer,
     calls->counts.stops += operation.op == TRACE_STOP;
     operation.id = timer->id;
     operation.line = calls->line;
-    calls->error = error;
-    return reorder_add(calls->reorder, timer->last_tick, &operation);
+    return reorder_add(calls->reorder, timer->last_tick, &operation, error);
 }
 
 /* Whether a start begins another timer in the memory of one that a late structure may still hold,
@@ -457,8 +455,7 @@ uint64_t timer_calls_delay_ns(const struct timer_calls *calls, uint32_t timer)
 
 bool timer_calls_finish(struct timer_calls *calls, struct error *error)
 {
-    calls->error = error;
-    return reorder_take_until(calls->reorder, UINT64_MAX);
+    return reorder_take_until(calls->reorder, UINT64_MAX, error);
 }
 
 void timer_calls_end(struct timer_calls *calls, struct import_summary *summary)

@@ -27,9 +27,7 @@ struct row_timer {
 };
 
 struct timer_rows {
-    struct sorted_events sorted;
-    struct row_timer *timers; /* by key */
-    uint32_t room;
+    struct sorted_events sorted; /* a key's value is a row_timer */
     struct timer_calls *calls;
     uint64_t rows[TIMER_ROW_OPS];
     uint64_t fired_when_due;
@@ -43,33 +41,22 @@ struct timer_rows {
 
 bool timer_row_op_read(const char *word, size_t length, enum timer_row_op *op)
 {
-    static const struct {
-        const char *word;
-        enum timer_row_op op;
-    } words[] = {
-        {"start", TIMER_ROW_START},       {"restart", TIMER_ROW_START},
-        {"arm", TIMER_ROW_START},         {"rearm", TIMER_ROW_START},
-        {"set", TIMER_ROW_START},         {"reset", TIMER_ROW_START},
-        {"add", TIMER_ROW_START},         {"mod", TIMER_ROW_START},
-        {"schedule", TIMER_ROW_START},    {"reschedule", TIMER_ROW_START},
-        {"stop", TIMER_ROW_STOP},         {"cancel", TIMER_ROW_STOP},
-        {"del", TIMER_ROW_STOP},          {"delete", TIMER_ROW_STOP},
-        {"clear", TIMER_ROW_STOP},        {"disarm", TIMER_ROW_STOP},
-        {"fire", TIMER_ROW_FIRE},         {"fired", TIMER_ROW_FIRE},
-        {"expire", TIMER_ROW_FIRE},       {"expired", TIMER_ROW_FIRE},
-        {"replace", TIMER_ROW_START},     {"cas", TIMER_ROW_START},
-        {"get", TIMER_ROW_OTHER},         {"gets", TIMER_ROW_OTHER},
-        {"incr", TIMER_ROW_OTHER},        {"decr", TIMER_ROW_OTHER},
-        {"append", TIMER_ROW_OTHER},      {"prepend", TIMER_ROW_OTHER},
-        {"timeout", TIMER_ROW_FIRE},      {"repeat", TIMER_ROW_REPEAT},
-        {"interval", TIMER_ROW_REPEAT},   {"setinterval", TIMER_ROW_REPEAT},
-        {"settimeout", TIMER_ROW_START},  {"clearinterval", TIMER_ROW_STOP},
-        {"cleartimeout", TIMER_ROW_STOP},
+    static const char *const words[TIMER_ROW_OPS] = {
+        [TIMER_ROW_START] = ("start restart arm rearm set reset add mod schedule reschedule "
+                             "replace cas settimeout"),
+        [TIMER_ROW_STOP] = "stop cancel del delete clear disarm clearinterval cleartimeout",
+        [TIMER_ROW_FIRE] = "fire fired expire expired timeout",
+        [TIMER_ROW_REPEAT] = "repeat interval setinterval",
+        [TIMER_ROW_OTHER] = "get gets incr decr append prepend",
     };
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
-        if (strlen(words[i].word) == length && strncasecmp(words[i].word, word, length) == 0) {
-            *op = words[i].op;
-            return true;
+    for (unsigned i = 0; i < TIMER_ROW_OPS; i++) {
+        for (const char *at = words[i]; *at != '\0'; at += strspn(at, " ")) {
+            size_t known = strcspn(at, " ");
+            if (known == length && strncasecmp(at, word, length) == 0) {
+                *op = (enum timer_row_op)i;
+                return true;
+            }
+            at += known;
         }
     }
     return false;
@@ -100,9 +87,10 @@ static void count_lateness(struct timer_rows *rows, uint32_t timer, uint64_t tim
     }
 }
 
-static bool take_fire(struct timer_rows *rows, const struct sorted_row *sorted, uint64_t time_ns)
+static bool take_fire(struct timer_rows *rows, const struct sorted_row *sorted, uint64_t time_ns,
+                      struct error *error)
 {
-    struct row_timer *timer = &rows->timers[sorted->timer];
+    struct row_timer *timer = key_table_value(rows->sorted.keys, sorted->timer);
     count_lateness(rows, sorted->timer, time_ns);
     timer->fired = true;
     timer->reported = true;
@@ -113,13 +101,14 @@ static bool take_fire(struct timer_rows *rows, const struct sorted_row *sorted, 
                                     .line = sorted->row.line,
                                     .timeout = true,
                                     .repeats = timer->repeats};
-    return timer_calls_add(rows->calls, &call, rows->sorted.error);
+    return timer_calls_add(rows->calls, &call, error);
 }
 
 /* A start, of whatever kind, or a stop. */
-static bool take_call(struct timer_rows *rows, const struct sorted_row *sorted, uint64_t time_ns)
+static bool take_call(struct timer_rows *rows, const struct sorted_row *sorted, uint64_t time_ns,
+                      struct error *error)
 {
-    struct row_timer *timer = &rows->timers[sorted->timer];
+    struct row_timer *timer = key_table_value(rows->sorted.keys, sorted->timer);
     const struct timer_row *row = &sorted->row;
     bool start = row->op != TIMER_ROW_STOP;
     rows->starts_after_silence +=
@@ -134,10 +123,10 @@ static bool take_call(struct timer_rows *rows, const struct sorted_row *sorted, 
                                     .slack_ns = row->slack_ns,
                                     .line = row->line};
     *timer = (struct row_timer){.repeats = row->op == TIMER_ROW_REPEAT};
-    return timer_calls_add(rows->calls, &call, rows->sorted.error);
+    return timer_calls_add(rows->calls, &call, error);
 }
 
-static bool take_row(void *ctx, uint64_t time_ns, const void *event)
+static bool take_row(void *ctx, uint64_t time_ns, const void *event, struct error *error)
 {
     struct timer_rows *rows = ctx;
     const struct sorted_row *sorted = event;
@@ -146,8 +135,8 @@ static bool take_row(void *ctx, uint64_t time_ns, const void *event)
         (void)timer_calls_pass(rows->calls, sorted->timer, time_ns);
         return true;
     }
-    return sorted->row.op == TIMER_ROW_FIRE ? take_fire(rows, sorted, time_ns)
-                                            : take_call(rows, sorted, time_ns);
+    return sorted->row.op == TIMER_ROW_FIRE ? take_fire(rows, sorted, time_ns, error)
+                                            : take_call(rows, sorted, time_ns, error);
 }
 
 /* --- the calls ------------------------------------------------------------------------------- */
@@ -156,8 +145,8 @@ struct timer_rows *timer_rows_open(const struct import_job *job, const char *nam
                                    const struct event_log_settings *settings, struct error *error)
 {
     struct timer_rows *rows = memory_new(1, sizeof *rows);
-    sorted_events_open(&rows->sorted, job, name, "line", settings, sizeof(struct sorted_row),
-                       take_row, rows);
+    sorted_events_open(&rows->sorted, job, name, "line", settings, sizeof(struct row_timer),
+                       sizeof(struct sorted_row), take_row, rows);
     const struct timer_calls_settings how = {
         .tick_ns = settings->tick_ns, .clock_ns = 1, .follows_record = true};
     rows->calls = timer_calls_open(job, &how, error);
@@ -176,15 +165,10 @@ struct import_tally *timer_rows_tally(struct timer_rows *rows)
 bool timer_rows_add(struct timer_rows *rows, const struct timer_row *row, const void *key,
                     size_t length, struct error *error)
 {
-    uint32_t known = key_table_count(rows->sorted.keys);
-    struct sorted_row sorted = {.row = *row,
-                                .timer = key_table_number(rows->sorted.keys, key, length)};
-    if (sorted.timer == known) {
-        MEMORY_REACH(rows->timers, rows->room, sorted.timer);
-        rows->timers[sorted.timer] = (struct row_timer){0};
-    }
+    const struct sorted_row sorted = {.row = *row,
+                                      .timer = key_table_number(rows->sorted.keys, key, length)};
     rows->rows[row->op]++;
-    return sorted_events_add(&rows->sorted, row->time_ns, &sorted, error);
+    return reorder_add(rows->sorted.reorder, row->time_ns, &sorted, error);
 }
 
 /* --- the end --------------------------------------------------------------------------------- */
@@ -255,17 +239,13 @@ static bool write_rows(struct timer_rows *rows, struct error *error)
 bool timer_rows_finish(struct timer_rows *rows, struct error *error)
 {
     uint64_t starts = rows->rows[TIMER_ROW_START] + rows->rows[TIMER_ROW_REPEAT];
-    const struct import_tally *tally = &rows->sorted.tally;
-    if (starts == 0 && tally->lines > 0 && import_tally_accept(tally, true, error)) {
-        return error_set(error, "%s: none of its %" PRIu64 " lines starts a timer", tally->name,
-                         tally->lines);
-    }
-    if (!sorted_events_end(&rows->sorted, "starts a timer", error) ||
+    if (!sorted_events_end(&rows->sorted, starts, "starts a timer", error) ||
         !timer_calls_finish(rows->calls, error)) {
         return false;
     }
     for (uint32_t i = 0; i < key_table_count(rows->sorted.keys); i++) {
-        rows->repeats_silent += rows->timers[i].repeats && !rows->timers[i].reported;
+        const struct row_timer *timer = key_table_value(rows->sorted.keys, i);
+        rows->repeats_silent += timer->repeats && !timer->reported;
     }
     warn_of_rows(rows);
     return write_rows(rows, error);
@@ -278,6 +258,5 @@ void timer_rows_close(struct timer_rows *rows)
     }
     sorted_events_close(&rows->sorted);
     timer_calls_close(rows->calls);
-    free(rows->timers);
     free(rows);
 }
