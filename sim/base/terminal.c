@@ -94,18 +94,13 @@ void text_wrap(FILE *stream, const char *text, size_t width, size_t first, size_
 FILE *wrapped_begin(struct wrapped *wrapped, FILE *stream, size_t rest)
 {
     *wrapped = (struct wrapped){.stream = stream, .rest = rest};
-    if (terminal_width(stream) > 0) {
-        wrapped->memory = memory_stream(&wrapped->text, &wrapped->bytes);
-    }
-    return wrapped->memory != NULL ? wrapped->memory : stream;
+    wrapped->memory = memory_stream(&wrapped->text, &wrapped->bytes);
+    return wrapped->memory;
 }
 
 void wrapped_end(struct wrapped *wrapped)
 {
-    if (wrapped->memory != NULL) {
-        memory_stream_close(wrapped->memory);
-        text_wrap(wrapped->stream, wrapped->text, terminal_width(wrapped->stream), 0,
-                  wrapped->rest);
-    }
+    memory_stream_close(wrapped->memory);
+    text_wrap(wrapped->stream, wrapped->text, terminal_width(wrapped->stream), 0, wrapped->rest);
     free(wrapped->text);
 }

@@ -32,7 +32,7 @@ void text_wrap(FILE *stream, const char *text, size_t width, size_t first, size_
  * `wrapped_end`, wrapped at a terminal's width as by text_wrap. */
 struct wrapped {
     FILE *stream;
-    FILE *memory; /* NULL: they go there at once */
+    FILE *memory;
     char *text;
     size_t bytes;
     size_t rest;

@@ -115,7 +115,7 @@ static bool draw(const struct report_arguments *arguments, const struct report_d
                 pictures_write(out, place, arguments->folders.items, arguments->folders.count,
                                data->structures, error);
     if (done) {
-        (void)snprintf(folder, sizeof folder, "%s/%s", outfolder_stage(out), place);
+        (void)snprintf(folder, sizeof folder, "%s/%s", out->stage.folder, place);
         const char *words[] = {program, folder, paper ? form : NULL, NULL};
         int status = program_run(words, STDOUT_FILENO, error);
         done = status == 0 ||
@@ -123,7 +123,7 @@ static bool draw(const struct report_arguments *arguments, const struct report_d
     }
     done = done && pictures_commit(out, place, error);
     if (!done) {
-        outfolder_discard(out);
+        temporary_remove(&out->stage);
     }
     return done;
 }

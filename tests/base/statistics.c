@@ -46,7 +46,7 @@ static void signed_ranks_of_the_book(void **state)
         differences[i] = before[i] - after[i];
     }
     struct stats_test test;
-    stats_signed_rank(differences, 9, &test);
+    stats_signed_rank(differences, 9, 0, &test);
     assert_true(test.statistic == 40);
     NEAR(test.p_high, 0.01953125, 1e-12); /* the book: 0.0195 */
     struct stats_shift shift;
@@ -61,7 +61,7 @@ static void rank_sums_of_the_book(void **state)
 {
     (void)state;
     struct stats_test test;
-    stats_rank_sum(earlier, 5, at_term, 10, &test);
+    stats_rank_sum(earlier, 5, at_term, 10, 0, &test);
     assert_true(test.statistic == 35);
     NEAR(test.p_high, 0.1272, 0.00005);
     struct stats_shift shift;
@@ -95,7 +95,7 @@ static void critical_values(void **state)
                 left -= above ? (unsigned)i : 0;
             }
             struct stats_test test;
-            stats_signed_rank(values, signed_table[t].count, &test);
+            stats_signed_rank(values, signed_table[t].count, 0, &test);
             assert_true(test.statistic == sum);
             assert_int_equal(2 * test.p_low <= 0.05, sum == signed_table[t].sum);
         }
@@ -124,7 +124,7 @@ static void critical_values(void **state)
                 second[i] += 0.001 * (double)i; /* no ties */
             }
             struct stats_test test;
-            stats_rank_sum(first, n, second, sum_table[t].second, &test);
+            stats_rank_sum(first, n, second, sum_table[t].second, 0, &test);
             assert_true(test.statistic == u);
             assert_int_equal(2 * test.p_low <= 0.05, u == sum_table[t].u);
         }
@@ -149,7 +149,7 @@ static void signed_ranks_by_counting(void **state)
         double values[9];
         coarse_values(&random, values, 9);
         struct stats_test test;
-        stats_signed_rank(values, 9, &test);
+        stats_signed_rank(values, 9, 0, &test);
         double sizes[9];
         size_t count = 0;
         for (int i = 0; i < 9; i++) {
@@ -199,7 +199,7 @@ static void rank_sums_by_counting(void **state)
         double values[10];
         coarse_values(&random, values, 10);
         struct stats_test test;
-        stats_rank_sum(values, 6, values + 6, 4, &test);
+        stats_rank_sum(values, 6, values + 6, 4, 0, &test);
         assert_true(test.statistic == pairs_won(values, 0x3c0, 10));
         unsigned low = 0;
         unsigned high = 0;
@@ -251,7 +251,7 @@ static void approximations_of_ties(void **state)
     for (int i = 0; i < 400; i++) {
         coins[i] = i < 220 ? 1 : -1;
     }
-    stats_signed_rank(coins, 400, &test);
+    stats_signed_rank(coins, 400, 0, &test);
     NEAR(test.p_low, erfc(-(20 + 1 / 401.0) / 10 / sqrt(2)) / 2, 1e-9);
     NEAR(test.p_high, erfc((20 - 1 / 401.0) / 10 / sqrt(2)) / 2, 1e-9);
     double urn[100];
@@ -259,7 +259,7 @@ static void approximations_of_ties(void **state)
         urn[i] = i < 20 || i >= 70 ? 1 : 0;
     }
     double deviation = sqrt(50 * 0.25 * 50 / 99);
-    stats_rank_sum(urn, 50, urn + 50, 50, &test);
+    stats_rank_sum(urn, 50, urn + 50, 50, 0, &test);
     NEAR(test.p_low, erfc(-(5 + 0.01) / deviation / sqrt(2)) / 2, 1e-9);
     NEAR(test.p_high, erfc((5 - 0.01) / deviation / sqrt(2)) / 2, 1e-9);
 }

@@ -2,18 +2,11 @@
 
 void markup_write_character(FILE *stream, char c)
 {
-    switch (c) {
-    case '&':
-        (void)fputs("&amp;", stream);
-        break;
-    case '<':
-        (void)fputs("&lt;", stream);
-        break;
-    case '>':
-        (void)fputs("&gt;", stream);
-        break;
-    default:
-        /* XML knows no other control characters. */
-        (void)fputc((unsigned char)c >= ' ' || c == '\t' || c == '\n' ? c : '?', stream);
-    }
+    /* XML knows no other control characters. */
+    char plain = (unsigned char)c >= ' ' || c == '\t' || c == '\n' ? c : '?';
+    (void)fputs(c == '&'   ? "&amp;"
+                : c == '<' ? "&lt;"
+                : c == '>' ? "&gt;"
+                           : (char[]){plain, '\0'},
+                stream);
 }

@@ -41,9 +41,14 @@ static bool is_text(struct line_reader *reader, const char *text, size_t bytes, 
                      packed_file_name(reader->file), before + (uint64_t)(zero - text) + 1);
 }
 
-/* Adds to the buffer, which has room, or finds the end. */
-static bool fill_buffer(struct line_reader *reader, struct error *error)
+/* Makes more of the line that begins at `begin` visible, or finds the end. */
+static bool extend(struct line_reader *reader, struct error *error)
 {
+    if (reader->begin > 0) {
+        memmove(reader->buffer, reader->buffer + reader->begin, reader->end - reader->begin);
+        reader->end -= reader->begin;
+        reader->begin = 0;
+    }
     char *to = reader->buffer + reader->end;
     const char *unseen = reader->bytes == 0 ? reader->buffer : to;
     size_t room = BUFFER_BYTES - reader->end;
@@ -76,17 +81,6 @@ struct line_reader *line_reader_open(const char *path, struct error *error)
 {
     struct packed_file *file = packed_file_open(path, error);
     return file != NULL ? line_reader_continue(file, NULL, 0) : NULL;
-}
-
-/* Makes more of the line that begins at `begin` visible. */
-static bool extend(struct line_reader *reader, struct error *error)
-{
-    if (reader->begin > 0) {
-        memmove(reader->buffer, reader->buffer + reader->begin, reader->end - reader->begin);
-        reader->end -= reader->begin;
-        reader->begin = 0;
-    }
-    return fill_buffer(reader, error);
 }
 
 /* Hands out the next `length` bytes, with whatever ends them. */

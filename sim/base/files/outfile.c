@@ -69,15 +69,10 @@ bool outfile_check(const char *path, struct error *error)
 
 static const char *remedy(int cause)
 {
-    switch (cause) {
-    case ENOSPC:
-    case EDQUOT:
-        return "; free some space there, or name a place that has more";
-    case EFBIG:
-        return "; the limit of a file's size is ulimit -f, or the file system's";
-    default:
-        return "";
-    }
+    return cause == ENOSPC || cause == EDQUOT
+               ? "; free some space there, or name a place that has more"
+           : cause == EFBIG ? "; the limit of a file's size is ulimit -f, or the file system's"
+                            : "";
 }
 
 bool outfile_fail(const char *path, int cause, const char *left, struct error *error)

@@ -67,20 +67,10 @@ bool outfolder_open(struct outfolder *out, const char *path, struct error *error
     return good;
 }
 
-const char *outfolder_stage(const struct outfolder *out)
-{
-    return out->stage.folder;
-}
-
-void outfolder_discard(struct outfolder *out)
-{
-    temporary_remove(&out->stage);
-}
-
 void outfolder_close(struct outfolder *out)
 {
     if (out->path[0] != '\0') {
-        outfolder_discard(out);
+        temporary_remove(&out->stage);
         (void)close(out->lock);
         out->path[0] = '\0';
     }

@@ -13,10 +13,12 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* Opaque. One that is zeroed is closed. */
+/* Opaque except for `stage`. One that is zeroed is closed. */
 struct outfolder {
     char path[PATH_MAX]; /* "" if it is closed */
     int lock;            /* the open folder */
+    /* Where files are before the commit, for a program that adds others; "" if none was written.
+     * temporary_remove discards all that was written since the last commit. */
     struct temporary stage;
 };
 
@@ -30,11 +32,6 @@ bool outfolder_open(struct outfolder *out, const char *path, struct error *error
 typedef void (*outfolder_writer)(const void *ctx, FILE *stream);
 bool outfolder_write(struct outfolder *out, const char *name, outfolder_writer write,
                      const void *ctx, struct error *error);
-
-/* Return the folder in which files are before the commit, "" if none was written: for a program that
- * adds others. Remove all that was written since the last commit. */
-const char *outfolder_stage(const struct outfolder *out);
-void outfolder_discard(struct outfolder *out);
 
 /* Rename all that was written to its place. Of `kinds`, names of files and folders, or FOLDER/FILE,
  * up to a NULL, remove those that were not written. The folder stays open for

@@ -16,24 +16,22 @@
 
 #define INPUT_BYTES ((size_t)1 << 18)
 
-enum packing { PACKING_NONE, PACKING_GZIP, PACKING_ZSTD, PACKING_XZ };
-
-static const struct {
-    enum packing packing;
-    size_t length;
-    unsigned char magic[6];
-} magics[] = {
-    {PACKING_GZIP, 2, {0x1f, 0x8b}},
-    {PACKING_ZSTD, 4, {0x28, 0xb5, 0x2f, 0xfd}},
-    {PACKING_XZ, 6, {0xfd, '7', 'z', 'X', 'Z', 0}},
+/* Where unpacked bytes go. */
+struct output {
+    unsigned char *to;
+    size_t room;
+    size_t used;
 };
+
+/* One step: take from the input, add to the output. */
+typedef bool unpack_fn(struct packed_file *file, struct output *out, const char **why);
 
 struct packed_file {
     const char *name;
     int fd;
     uint64_t bytes_done;
     uint64_t bytes_total;
-    enum packing packing;
+    unpack_fn *unpack;    /* NULL: it is not packed */
     unsigned char *input; /* bytes of the file; of a plain one only the first few */
     size_t input_begin;
     size_t input_end;
@@ -42,13 +40,6 @@ struct packed_file {
     z_stream gzip;
     lzma_stream xz;
     ZSTD_DStream *zstd;
-};
-
-/* Where unpacked bytes go. */
-struct output {
-    unsigned char *to;
-    size_t room;
-    size_t used;
 };
 
 static const char damaged[] = "the compressed data is damaged";
@@ -87,8 +78,7 @@ static bool fill_input(struct packed_file *file, const char **why)
     return true;
 }
 
-/* One step of inflate: takes from the input, adds to the output. A file may have
- * several members. */
+/* A file may have several members. */
 static bool unpack_gzip(struct packed_file *file, struct output *out, const char **why)
 {
     z_stream *stream = &file->gzip;
@@ -176,7 +166,7 @@ static ssize_t read_plain(struct packed_file *file, void *to, size_t room, const
 
 ssize_t packed_file_read(struct packed_file *file, void *to, size_t room, const char **why)
 {
-    if (file->packing == PACKING_NONE) {
+    if (file->unpack == NULL) {
         return read_plain(file, to, room, why);
     }
     struct output out = {.to = to, .room = room};
@@ -184,10 +174,7 @@ ssize_t packed_file_read(struct packed_file *file, void *to, size_t room, const 
         if (!fill_input(file, why)) {
             return -1;
         }
-        bool unpacked = file->packing == PACKING_GZIP   ? unpack_gzip(file, &out, why)
-                        : file->packing == PACKING_ZSTD ? unpack_zstd(file, &out, why)
-                                                        : unpack_xz(file, &out, why);
-        if (!unpacked) {
+        if (!file->unpack(file, &out, why)) {
             return -1;
         }
         if (file->input_ended && out.used == 0) {
@@ -200,6 +187,16 @@ ssize_t packed_file_read(struct packed_file *file, void *to, size_t room, const 
     }
     return (ssize_t)out.used;
 }
+
+static const struct {
+    unpack_fn *unpack;
+    size_t length;
+    unsigned char magic[6];
+} magics[] = {
+    {unpack_gzip, 2, {0x1f, 0x8b}},
+    {unpack_zstd, 4, {0x28, 0xb5, 0x2f, 0xfd}},
+    {unpack_xz, 6, {0xfd, '7', 'z', 'X', 'Z', 0}},
+};
 
 /* Recognise how the file is packed; the bytes read for that are the input's first. */
 static bool recognise(struct packed_file *file, struct error *error)
@@ -219,16 +216,16 @@ static bool recognise(struct packed_file *file, struct error *error)
     for (size_t i = 0; i < sizeof magics / sizeof magics[0]; i++) {
         if (file->input_end >= magics[i].length &&
             memcmp(file->input, magics[i].magic, magics[i].length) == 0) {
-            file->packing = magics[i].packing;
+            file->unpack = magics[i].unpack;
         }
     }
     bool ready = true;
-    if (file->packing == PACKING_GZIP) {
+    if (file->unpack == unpack_gzip) {
         ready = inflateInit2(&file->gzip, 15 + 16) == Z_OK;
-    } else if (file->packing == PACKING_ZSTD) {
+    } else if (file->unpack == unpack_zstd) {
         file->zstd = ZSTD_createDStream();
         ready = file->zstd != NULL;
-    } else if (file->packing == PACKING_XZ) {
+    } else if (file->unpack == unpack_xz) {
         ready = lzma_stream_decoder(&file->xz, XZ_BYTES_MAX, LZMA_CONCATENATED) == LZMA_OK;
     }
     if (!ready) {
@@ -283,7 +280,7 @@ void packed_file_close(struct packed_file *file)
     if (file == NULL) {
         return;
     }
-    if (file->packing == PACKING_GZIP) {
+    if (file->unpack == unpack_gzip) {
         (void)inflateEnd(&file->gzip);
     }
     lzma_end(&file->xz);

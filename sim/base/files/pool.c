@@ -6,18 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct pool_string {
-    struct pool_string *next;
-    char *bytes;
-};
-
 /* Takes a string over. */
 static const char *pool_keep(struct pool *pool, char *bytes)
 {
-    struct pool_string *string = memory_bytes(sizeof *string);
-    string->bytes = bytes;
-    string->next = pool->strings;
-    pool->strings = string;
+    MEMORY_REACH(pool->strings, pool->room, pool->count);
+    pool->strings[pool->count++] = bytes;
     return bytes;
 }
 
@@ -32,12 +25,11 @@ const char *pool_format(struct pool *pool, const char *format, ...)
 
 void pool_free(struct pool *pool)
 {
-    while (pool->strings != NULL) {
-        struct pool_string *string = pool->strings;
-        pool->strings = string->next;
-        free(string->bytes);
-        free(string);
+    for (size_t i = 0; i < pool->count; i++) {
+        free(pool->strings[i]);
     }
+    free((void *)pool->strings);
+    *pool = (struct pool){0};
 }
 
 void text_add(struct text *text, const char *format, ...)

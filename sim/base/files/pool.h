@@ -6,7 +6,9 @@
 
 /* Owns strings. Treat as opaque; zero is an empty pool. */
 struct pool {
-    struct pool_string *strings;
+    char **strings;
+    size_t count;
+    size_t room;
 };
 
 /* Return a new string, which lives until pool_free. */

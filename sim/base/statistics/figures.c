@@ -1,22 +1,30 @@
 #include "figures.h"
 
 #include <math.h>
+#include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
+__attribute__((format(printf, 2, 3))) static const char *print(char text[FIGURE_BYTES],
+                                                               const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(text, FIGURE_BYTES, format, arguments);
+    va_end(arguments);
+    return text;
+}
+
 const char *grouped_text(double value, char text[FIGURE_BYTES])
 {
-    if (isnan(value)) {
-        return "-";
-    }
     char digits[FIGURE_BYTES];
     int length = snprintf(digits, sizeof digits, "%.0f", fabs(value));
-    if (length < 0 || length > 24) {
-        (void)snprintf(text, FIGURE_BYTES, "%.3g", value);
-        return text;
-    }
     size_t used = 0;
+    if (isnan(value) || length < 0 || length > 24) {
+        return isnan(value) ? "-" : print(text, "%.3g", value);
+    }
     if (value < 0 && strcmp(digits, "0") != 0) {
         text[used++] = '-';
     }
@@ -33,30 +41,21 @@ const char *grouped_text(double value, char text[FIGURE_BYTES])
 const char *figure_text(double value, char text[FIGURE_BYTES])
 {
     double size = fabs(value);
-    if (isnan(value) || size >= 99.95) {
-        return grouped_text(value, text);
-    }
-    if (size > 0) {
-        (void)snprintf(text, FIGURE_BYTES, "%.*f", size >= 9.995 ? 1 : 2, value);
-        return text;
-    }
-    return "0";
+    return isnan(value) || size >= 99.95 ? grouped_text(value, text)
+           : size > 0                    ? print(text, "%.*f", size >= 9.995 ? 1 : 2, value)
+                                         : "0";
 }
 
 /* A value and its unit, of units that are 1,000 times the one before each. */
 static const char *scaled_text(double value, const char *const units[], size_t unit_count,
                                char text[FIGURE_BYTES])
 {
-    if (isnan(value)) {
-        return "-";
-    }
     size_t unit = 0;
     while (unit + 1 < unit_count && fabs(value) >= 1000) {
         value /= 1000;
         unit++;
     }
-    (void)snprintf(text, FIGURE_BYTES, "%s%s", figure_text(value, FIGURE), units[unit]);
-    return text;
+    return isnan(value) ? "-" : print(text, "%s%s", figure_text(value, FIGURE), units[unit]);
 }
 
 const char *duration_text(double value_ns, char text[FIGURE_BYTES])
@@ -79,46 +78,28 @@ const char *rate_text(double value, char text[FIGURE_BYTES])
 
 const char *ticks_text(double value_ticks, char text[FIGURE_BYTES])
 {
-    if (isnan(value_ticks)) {
-        return "-";
-    }
-    (void)snprintf(text, FIGURE_BYTES, "%s %s", grouped_text(value_ticks, FIGURE),
-                   value_ticks == 1 ? "tick" : "ticks");
-    return text;
+    const char *unit = value_ticks == 1 ? "tick" : "ticks";
+    return isnan(value_ticks) ? "-" : print(text, "%s %s", grouped_text(value_ticks, FIGURE), unit);
 }
 
 const char *decimal_text(double value, int digits, char text[FIGURE_BYTES])
 {
-    if (isnan(value)) {
-        return "-";
-    }
-    (void)snprintf(text, FIGURE_BYTES, "%.*f", digits, value);
-    return text;
+    return isnan(value) ? "-" : print(text, "%.*f", digits, value);
 }
 
 const char *number_text(double value, char text[FIGURE_BYTES])
 {
-    if (!isfinite(value)) {
-        return "-";
-    }
-    if (value == floor(value) && fabs(value) < 1e15) {
-        return decimal_text(value, 0, text);
-    }
-    (void)snprintf(text, FIGURE_BYTES, fabs(value) < 1e6 ? "%.2f" : "%.5g", value);
-    return text;
+    bool whole = value == floor(value) && fabs(value) < 1e15;
+    return !isfinite(value)    ? "-"
+           : whole             ? print(text, "%.0f", value)
+           : fabs(value) < 1e6 ? print(text, "%.2f", value)
+                               : print(text, "%.5g", value);
 }
 
 const char *plain_duration_text(double value_ns, char text[FIGURE_BYTES])
 {
-    if (isnan(value_ns)) {
-        return "-";
-    }
-    if (value_ns < 1e4) {
-        (void)snprintf(text, FIGURE_BYTES, "%.0f ns", value_ns);
-    } else if (value_ns < 1e7) {
-        (void)snprintf(text, FIGURE_BYTES, "%.1f us", value_ns / 1e3);
-    } else {
-        (void)snprintf(text, FIGURE_BYTES, "%.1f ms", value_ns / 1e6);
-    }
-    return text;
+    return isnan(value_ns)  ? "-"
+           : value_ns < 1e4 ? print(text, "%.0f ns", value_ns)
+           : value_ns < 1e7 ? print(text, "%.1f us", value_ns / 1e3)
+                            : print(text, "%.1f ms", value_ns / 1e6);
 }

@@ -71,18 +71,6 @@ static double normal_quantile(double p)
     return (low + high) / 2;
 }
 
-/* With half a step's correction, for a statistic that goes in whole steps. */
-static void set_normal(struct stats_test *test, double mean, double deviation)
-{
-    if (!(deviation > 0)) {
-        test->p_low = 1;
-        test->p_high = 1;
-        return;
-    }
-    test->p_low = normal_below((test->statistic - mean + 0.5) / deviation);
-    test->p_high = normal_below((mean - test->statistic + 0.5) / deviation);
-}
-
 /* --- ranks ----------------------------------------------------------------------------------- */
 
 struct ranked {
@@ -121,7 +109,7 @@ static uint32_t *doubled_ranks(const double *values, size_t count, double *ties)
     return ranks;
 }
 
-/* --- the signed-rank distribution ------------------------------------------------------------ */
+/* --- distributions if there is no difference -------------------------------------------------- */
 
 /* The distribution of the sum of ranks, each of which counts or does not, as a coin falls: out[s]
  * is the probability of the sum s. */
@@ -142,58 +130,6 @@ static double *coin_sums(const uint32_t *ranks, size_t count, size_t *sum_max)
     }
     return p;
 }
-
-/* Takes the distribution over. */
-static void set_exact(struct stats_test *test, double *p, size_t sum_max, size_t sum)
-{
-    test->p_low = 0;
-    test->p_high = 0;
-    for (size_t s = 0; s <= sum_max; s++) {
-        test->p_low += s <= sum ? p[s] : 0;
-        test->p_high += s >= sum ? p[s] : 0;
-    }
-    test->p_low = fmin(test->p_low, 1);
-    test->p_high = fmin(test->p_high, 1);
-    free(p);
-}
-
-/* The test of the values + `by`. */
-static void signed_rank(const double *values, size_t count, double by, struct stats_test *test)
-{
-    double *kept = memory_new(count + 1, sizeof *kept); /* without zeros */
-    double *sizes = memory_new(count + 1, sizeof *sizes);
-    size_t kept_count = 0;
-    for (size_t i = 0; i < count; i++) {
-        kept[kept_count] = values[i] + by;
-        sizes[kept_count] = fabs(kept[kept_count]);
-        kept_count += kept[kept_count] != 0;
-    }
-    double ties;
-    uint32_t *ranks = doubled_ranks(sizes, kept_count, &ties);
-    size_t sum = 0;
-    for (size_t i = 0; i < kept_count; i++) {
-        sum += kept[i] > 0 ? ranks[i] : 0;
-    }
-    test->statistic = (double)sum / 2;
-    if (kept_count <= EXACT_PAIRS) {
-        size_t sum_max = 0;
-        double *p = coin_sums(ranks, kept_count, &sum_max);
-        set_exact(test, p, sum_max, sum);
-    } else {
-        double n = (double)kept_count;
-        set_normal(test, n * (n + 1) / 4, sqrt(n * (n + 1) * (2 * n + 1) / 24 - ties / 48));
-    }
-    free(ranks);
-    free(kept);
-    free(sizes);
-}
-
-void stats_signed_rank(const double *values, size_t count, struct stats_test *test)
-{
-    signed_rank(values, count, 0, test);
-}
-
-/* --- the rank-sum distribution --------------------------------------------------------------- */
 
 /* The distribution of the sum of `chosen` ranks drawn at random. */
 static double *draw_sums(const uint32_t *ranks, size_t count, size_t chosen, size_t *sum_max)
@@ -229,9 +165,95 @@ static double *draw_sums(const uint32_t *ranks, size_t count, size_t chosen, siz
     return p;
 }
 
-/* The test of `first` and the values of `second` + `by`. */
-static void rank_sum(const double *first, size_t first_count, const double *second,
-                     size_t second_count, double by, struct stats_test *test)
+struct distribution {
+    double *p;     /* of twice the statistic + `offset`; NULL: it is taken as normal */
+    size_t offset; /* of p[]; even */
+    size_t sum_max;
+    double mean;
+    double deviation;
+};
+
+/* Of the signed-rank statistic. `ties` as in doubled_ranks, which gave the ranks. */
+static struct distribution of_pairs(const uint32_t *ranks, size_t count, double ties)
+{
+    double n = (double)count;
+    struct distribution made = {.mean = n * (n + 1) / 4,
+                                .deviation = sqrt(n * (n + 1) * (2 * n + 1) / 24 - ties / 48)};
+    if (count <= EXACT_PAIRS) {
+        made.p = coin_sums(ranks, count, &made.sum_max);
+    }
+    return made;
+}
+
+/* Of the rank-sum statistic; likewise. */
+static struct distribution of_samples(const uint32_t *ranks, size_t first_count,
+                                      size_t second_count, double ties)
+{
+    double n1 = (double)first_count;
+    double n2 = (double)second_count;
+    double n = n1 + n2;
+    struct distribution made = {
+        .offset = second_count * (second_count + 1),
+        .mean = n1 * n2 / 2,
+        .deviation = sqrt(n1 * n2 / 12 * (n + 1 - ties / (n * (n - 1)))),
+    };
+    if (first_count + second_count <= EXACT_VALUES) {
+        made.p = draw_sums(ranks, first_count + second_count, second_count, &made.sum_max);
+    }
+    return made;
+}
+
+/* --- tests ------------------------------------------------------------------------------------ */
+
+/* Set the probabilities of a statistic, and free its distribution. The normal one gets half a step's
+ * correction, because the statistic goes in whole steps. */
+static void set_probabilities(struct stats_test *test, const struct distribution *of)
+{
+    if (of->p == NULL) {
+        bool varies = of->deviation > 0;
+        double above = test->statistic - of->mean;
+        test->p_low = varies ? normal_below((above + 0.5) / of->deviation) : 1;
+        test->p_high = varies ? normal_below((0.5 - above) / of->deviation) : 1;
+        return;
+    }
+    size_t sum = (size_t)(2 * test->statistic) + of->offset;
+    double low = 0;
+    double high = 0;
+    for (size_t s = 0; s <= of->sum_max; s++) {
+        low += s <= sum ? of->p[s] : 0;
+        high += s >= sum ? of->p[s] : 0;
+    }
+    test->p_low = fmin(low, 1);
+    test->p_high = fmin(high, 1);
+    free(of->p);
+}
+
+void stats_signed_rank(const double *values, size_t count, double by, struct stats_test *test)
+{
+    double *kept = memory_new(count + 1, sizeof *kept); /* without zeros */
+    double *sizes = memory_new(count + 1, sizeof *sizes);
+    size_t kept_count = 0;
+    for (size_t i = 0; i < count; i++) {
+        kept[kept_count] = values[i] + by;
+        sizes[kept_count] = fabs(kept[kept_count]);
+        kept_count += kept[kept_count] != 0;
+    }
+    double ties;
+    uint32_t *ranks = doubled_ranks(sizes, kept_count, &ties);
+    size_t sum = 0;
+    for (size_t i = 0; i < kept_count; i++) {
+        sum += kept[i] > 0 ? ranks[i] : 0;
+    }
+    test->statistic = (double)sum / 2;
+    struct distribution of = of_pairs(ranks, kept_count, ties);
+    set_probabilities(test, &of);
+    free(ranks);
+    free(kept);
+    free(sizes);
+}
+
+void stats_rank_sum(const double *first, size_t first_count, const double *second,
+                    size_t second_count, double by, struct stats_test *test)
 {
     size_t count = first_count + second_count;
     double *values = memory_new(count + 1, sizeof *values);
@@ -240,29 +262,15 @@ static void rank_sum(const double *first, size_t first_count, const double *seco
     }
     double ties;
     uint32_t *ranks = doubled_ranks(values, count, &ties);
-    free(values);
     size_t sum = 0;
     for (size_t i = first_count; i < count; i++) {
         sum += ranks[i];
     }
-    double n1 = (double)first_count;
-    double n2 = (double)second_count;
-    double n = n1 + n2;
-    test->statistic = (double)sum / 2 - n2 * (n2 + 1) / 2;
-    if (count <= EXACT_VALUES) {
-        size_t sum_max = 0;
-        double *p = draw_sums(ranks, count, second_count, &sum_max);
-        set_exact(test, p, sum_max, sum);
-    } else {
-        set_normal(test, n1 * n2 / 2, sqrt(n1 * n2 / 12 * (n + 1 - ties / (n * (n - 1)))));
-    }
+    struct distribution of = of_samples(ranks, first_count, second_count, ties);
+    test->statistic = ((double)sum - (double)of.offset) / 2;
+    set_probabilities(test, &of);
     free(ranks);
-}
-
-void stats_rank_sum(const double *first, size_t first_count, const double *second,
-                    size_t second_count, struct stats_test *test)
-{
-    rank_sum(first, first_count, second, second_count, 0, test);
+    free(values);
 }
 
 /* --- order ----------------------------------------------------------------------------------- */
@@ -326,40 +334,6 @@ double stats_serial(const double *values, size_t count)
 
 /* --- shifts ---------------------------------------------------------------------------------- */
 
-/* How many of the smallest of the `total` candidates for a shift lie outside the interval: the
- * largest k with 2 P(statistic < k) <= 1 - confidence, where p[] is the distribution of twice the
- * statistic plus `offset`; 0 if even the whole range is not wide enough. Takes the distribution
- * over. */
-static size_t outside_exact(double *p, size_t sum_max, size_t offset, double confidence)
-{
-    double below = 0;
-    size_t outside = 0;
-    for (size_t s = offset; s <= sum_max; s += 2) {
-        below += p[s];
-        if (2 * below > 1 - confidence) {
-            break;
-        }
-        outside++;
-    }
-    free(p);
-    return outside;
-}
-
-static size_t outside_normal(double mean, double deviation, double confidence)
-{
-    double k = floor(mean + normal_quantile((1 - confidence) / 2) * deviation);
-    return k > 0 ? (size_t)k : 0;
-}
-
-/* From the candidates in ascending order. */
-static void set_interval(struct stats_shift *shift, const double *sorted, size_t total,
-                         size_t outside)
-{
-    shift->estimate = median_of_sorted(sorted, total);
-    shift->low = outside > 0 ? sorted[outside - 1] : -INFINITY;
-    shift->high = outside > 0 ? sorted[total - outside] : INFINITY;
-}
-
 /* Twice the ranks 1 .. count. */
 static uint32_t *plain_ranks(size_t count)
 {
@@ -370,38 +344,34 @@ static uint32_t *plain_ranks(size_t count)
     return ranks;
 }
 
-static size_t paired_outside(size_t count, double confidence)
+/* Return how many of the smallest candidates for a shift lie outside the interval: the largest k
+ * with 2 P(statistic < k) <= 1 - confidence; 0 if even the whole range is not wide enough. Free the
+ * distribution. */
+static size_t count_outside(const struct distribution *of, double confidence)
 {
-    double n = (double)count;
-    if (count > EXACT_PAIRS) {
-        return outside_normal(n * (n + 1) / 4, sqrt(n * (n + 1) * (2 * n + 1) / 24), confidence);
+    if (of->p == NULL) {
+        double k = floor(of->mean + normal_quantile((1 - confidence) / 2) * of->deviation);
+        return k > 0 ? (size_t)k : 0;
     }
-    uint32_t *ranks = plain_ranks(count);
-    size_t sum_max = 0;
-    double *p = coin_sums(ranks, count, &sum_max);
-    free(ranks);
-    return outside_exact(p, sum_max, 0, confidence);
+    size_t s = of->offset;
+    for (double below = 0; s <= of->sum_max && 2 * (below += of->p[s]) <= 1 - confidence;) {
+        s += 2;
+    }
+    free(of->p);
+    return (s - of->offset) / 2;
 }
 
-static size_t unpaired_outside(size_t first_count, size_t second_count, double confidence)
+/* Set a shift from its candidates, which are freed, and from the tests of the values less the
+ * margin (`above`) and plus the margin. */
+static void set_shift(struct stats_shift *shift, double *candidates, size_t total, size_t outside,
+                      const struct stats_test *above, const struct stats_test *below)
 {
-    double n1 = (double)first_count;
-    double n2 = (double)second_count;
-    size_t count = first_count + second_count;
-    if (count > EXACT_VALUES) {
-        return outside_normal(n1 * n2 / 2, sqrt(n1 * n2 * (n1 + n2 + 1) / 12), confidence);
-    }
-    uint32_t *ranks = plain_ranks(count);
-    size_t sum_max = 0;
-    double *p = draw_sums(ranks, count, second_count, &sum_max);
-    free(ranks);
-    return outside_exact(p, sum_max, second_count * (second_count + 1), confidence);
-}
-
-/* Beyond the margin on the upper side (`above`, of values less the margin), or on the lower. */
-static double two_sided(const struct stats_test *above, const struct stats_test *below)
-{
-    return fmin(1, 2 * fmin(above->p_high, below->p_low));
+    qsort(candidates, total, sizeof *candidates, stats_ascending);
+    shift->estimate = median_of_sorted(candidates, total);
+    shift->low = outside > 0 ? candidates[outside - 1] : -INFINITY;
+    shift->high = outside > 0 ? candidates[total - outside] : INFINITY;
+    shift->p = fmin(1, 2 * fmin(above->p_high, below->p_low));
+    free(candidates);
 }
 
 void stats_paired_shift(const double *differences, size_t count, double confidence, double margin,
@@ -411,18 +381,18 @@ void stats_paired_shift(const double *differences, size_t count, double confiden
     struct stats_test above;
     struct stats_test below;
     double *means = memory_new(total, sizeof *means);
-    signed_rank(differences, count, -margin, &above);
-    signed_rank(differences, count, margin, &below);
+    stats_signed_rank(differences, count, -margin, &above);
+    stats_signed_rank(differences, count, margin, &below);
     size_t at = 0;
     for (size_t i = 0; i < count; i++) {
         for (size_t k = i; k < count; k++) {
             means[at++] = (differences[i] + differences[k]) / 2;
         }
     }
-    qsort(means, total, sizeof *means, stats_ascending);
-    set_interval(shift, means, total, paired_outside(count, confidence));
-    shift->p = two_sided(&above, &below);
-    free(means);
+    uint32_t *ranks = plain_ranks(count);
+    struct distribution of = of_pairs(ranks, count, 0);
+    set_shift(shift, means, total, count_outside(&of, confidence), &above, &below);
+    free(ranks);
 }
 
 void stats_unpaired_shift(const double *first, size_t first_count, const double *second,
@@ -433,19 +403,18 @@ void stats_unpaired_shift(const double *first, size_t first_count, const double 
     struct stats_test above;
     struct stats_test below;
     double *differences = memory_new(total, sizeof *differences);
-    rank_sum(first, first_count, second, second_count, -margin, &above);
-    rank_sum(first, first_count, second, second_count, margin, &below);
+    stats_rank_sum(first, first_count, second, second_count, -margin, &above);
+    stats_rank_sum(first, first_count, second, second_count, margin, &below);
     size_t at = 0;
     for (size_t i = 0; i < first_count; i++) {
         for (size_t k = 0; k < second_count; k++) {
             differences[at++] = second[k] - first[i];
         }
     }
-    qsort(differences, total, sizeof *differences, stats_ascending);
-    set_interval(shift, differences, total,
-                 unpaired_outside(first_count, second_count, confidence));
-    shift->p = two_sided(&above, &below);
-    free(differences);
+    uint32_t *ranks = plain_ranks(first_count + second_count);
+    struct distribution of = of_samples(ranks, first_count, second_count, 0);
+    set_shift(shift, differences, total, count_outside(&of, confidence), &above, &below);
+    free(ranks);
 }
 
 double stats_least_paired_p(size_t count)

@@ -31,14 +31,14 @@ struct stats_test {
     double p_high;
 };
 
-/* Wilcoxon's signed-rank test of `values` being symmetric about 0: the sum of the ranks of those
- * above. Zeros are omitted, equal sizes share their rank. */
-void stats_signed_rank(const double *values, size_t count, struct stats_test *test);
+/* Wilcoxon's signed-rank test of `values` + `by` being symmetric about 0: the sum of the ranks of
+ * those above. Zeros are omitted, equal sizes share their rank. */
+void stats_signed_rank(const double *values, size_t count, double by, struct stats_test *test);
 
 /* Wilcoxon's rank-sum test, also called Mann and Whitney's: in how many pairs of one value from
- * each, the one of `second` is larger (equal ones are half a pair). */
+ * `first` and one from `second` + `by`, the latter is larger (equal ones are half a pair). */
 void stats_rank_sum(const double *first, size_t first_count, const double *second,
-                    size_t second_count, struct stats_test *test);
+                    size_t second_count, double by, struct stats_test *test);
 
 /* Whether neighbours are closer to one another than in a random order, as in a machine that slows
  * down and recovers: the probability of so small a value of Bartels's rank version of von Neumann's
