@@ -35,13 +35,10 @@
 #define SANITIZED 0
 #endif
 
-#define HOOK_SECONDS   60.0
-
-/* Memory of the process itself in addition to the structure's limit: oracle, trace, program. */
-#define OVERHEAD_BYTES (UINT64_C(2) << 30)
+#define HOOK_SECONDS 60.0
 
 /* The monitor looks this often at a child that prints nothing. */
-#define LOOK_MS        100
+#define LOOK_MS      100
 
 /* Shared by the three processes. The result follows it, aligned by it. */
 struct note {
@@ -92,6 +89,14 @@ double child_hook_seconds(void)
     return seconds > 0 ? seconds : HOOK_SECONDS;
 }
 
+uint64_t child_space(uint64_t structure_bytes)
+{
+    /* Oracle, trace, program. */
+    const uint64_t overhead_bytes = UINT64_C(2) << 30;
+    return structure_bytes < UINT64_MAX - overhead_bytes ? structure_bytes + overhead_bytes
+                                                         : RLIM_INFINITY;
+}
+
 /* --- in the child ---------------------------------------------------------------------------- */
 
 void child_phase(double seconds, const char *format, ...)
@@ -105,21 +110,12 @@ void child_phase(double seconds, const char *format, ...)
     child_alive();
 }
 
-static uint64_t own_limit(void)
-{
-    long pages = sysconf(_SC_PHYS_PAGES);
-    long page_bytes = sysconf(_SC_PAGESIZE);
-    return pages > 0 && page_bytes > 0
-               ? (uint64_t)pages / 10 * 9 * (uint64_t)page_bytes + OVERHEAD_BYTES
-               : RLIM_INFINITY;
-}
-
 static void limit_child(const struct child_request *request)
 {
     (void)setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
     if (!SANITIZED) {
         rlim_t bytes = request->address_space_bytes;
-        bytes = bytes == 0 ? own_limit() : bytes;
+        bytes = bytes == 0 ? child_space(memory_default_limit()) : bytes;
         (void)setrlimit(RLIMIT_AS, &(struct rlimit){bytes, bytes});
     }
     if (request->processor_seconds > 0) {

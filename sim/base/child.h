@@ -72,6 +72,9 @@ bool child_run(const struct child_request *request, void *result, struct child_o
 /* Return the fault of the outcome, `reason` or `misdeed`; NULL: none. */
 const char *child_fault(const struct child_outcome *outcome);
 
+/* Return the limit of a process's memory in which a structure may use `structure_bytes`. */
+uint64_t child_space(uint64_t structure_bytes);
+
 /* "killed by signal 11 (Segmentation fault)". */
 void child_signal_text(int number, char *text, size_t text_bytes);
 

@@ -55,6 +55,19 @@ void *memory_new(size_t count, size_t bytes)
     return memory_made(calloc(count > 0 ? count : 1, bytes));
 }
 
+uint64_t memory_default_limit(void)
+{
+    long pages = sysconf(_SC_PHYS_PAGES);
+    long page_bytes = sysconf(_SC_PAGESIZE);
+    return pages > 0 && page_bytes > 0 ? (uint64_t)pages / 10 * 9 * (uint64_t)page_bytes
+                                       : UINT64_MAX;
+}
+
+uint64_t memory_free_bytes(void)
+{
+    return (uint64_t)sysconf(_SC_AVPHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
 /* Smaller tables gain nothing by huge pages. */
 #define HUGE_PAGE_BYTES ((size_t)2 << 20)
 
@@ -80,9 +93,7 @@ void *memory_table(size_t count, size_t bytes)
     char *table = begin + before;
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     size_t used = (whole + page - 1) / page * page;
-    if (used < whole + HUGE_PAGE_BYTES - before) {
-        (void)munmap(table + used, whole + HUGE_PAGE_BYTES - before - used);
-    }
+    (void)munmap(table + used, whole + HUGE_PAGE_BYTES - before - used);
     (void)madvise(table, whole, MADV_HUGEPAGE);
     return table;
 }
@@ -93,6 +104,24 @@ void memory_table_free(void *table, size_t count, size_t bytes)
         free(table);
     } else if (table != NULL) {
         (void)munmap(table, count * bytes);
+    }
+}
+
+void *memory_sparse(size_t count, size_t bytes)
+{
+    /* The system refuses to map nothing. */
+    void *table = mmap(NULL, count * bytes + 1, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (table == MAP_FAILED) {
+        memory_end();
+    }
+    return table;
+}
+
+void memory_sparse_free(void *table, size_t count, size_t bytes)
+{
+    if (table != NULL) {
+        (void)munmap(table, count * bytes + 1);
     }
 }
 

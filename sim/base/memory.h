@@ -24,6 +24,11 @@ void *memory_table(size_t count, size_t bytes) __attribute__((returns_nonnull));
 /* Give it back; harmless on NULL. */
 void memory_table_free(void *table, size_t count, size_t bytes);
 
+/* The same for a table of which few elements may be used: memory is taken page by page, as they are
+ * written to. */
+void *memory_sparse(size_t count, size_t bytes) __attribute__((returns_nonnull));
+void memory_sparse_free(void *table, size_t count, size_t bytes);
+
 /* Resize the array, which may move. Added bytes are not zeroed. */
 void *memory_resize(void *array, size_t count, size_t bytes) __attribute__((returns_nonnull));
 
@@ -67,6 +72,12 @@ ssize_t memory_read_until(char **text, size_t *room, int delimiter, FILE *stream
  * only if errno says that memory is short. */
 void *memory_made(void *made) __attribute__((returns_nonnull));
 void *memory_unless_short(void *made);
+
+/* Return nine tenths of the machine's memory, or UINT64_MAX if the system does not say. */
+uint64_t memory_default_limit(void);
+
+/* Return the memory that is free now. */
+uint64_t memory_free_bytes(void);
 
 /* Ends the process, as above. */
 void memory_end(void) __attribute__((__noreturn__));

@@ -244,10 +244,10 @@ static void warn_of_traces(const struct simulation *simulation, const struct rep
 {
     for (size_t i = 0; i < simulation->trace_count; i++) {
         const struct trace_row *trace = &simulation->traces[i];
-        if (!trace->causes_known) {
+        if (!trace->header.causes_known) {
             (void)fprintf(stderr, "%s: " TRACE_OPEN_LOOP_NOTE "\n", trace->name);
         }
-        if (drive->kind == DRIVE_SLACK && !trace->has_slack) {
+        if (drive->kind == DRIVE_SLACK && trace->header.max_slack_ticks == 0) {
             (void)fprintf(
                 stderr, "%s: no timer has slack, so --drive slack does the same as --drive sleep\n",
                 trace->name);
@@ -441,11 +441,10 @@ static int simulate_traces(void *at, int argc, char **argv)
 
 int command_sim_by(struct rank_post *post, int argc, char **argv)
 {
-    struct sim_arguments arguments = {
-        .ranks = {.post = post, .seed = UINT64_MAX},
-        .request = {.runs = DEFAULT_RUNS,
-                    .timeout_seconds = DEFAULT_TIMEOUT_SECONDS,
-                    .memory_limit_bytes = simulate_default_memory_limit()}};
+    struct sim_arguments arguments = {.ranks = {.post = post, .seed = UINT64_MAX},
+                                      .request = {.runs = DEFAULT_RUNS,
+                                                  .timeout_seconds = DEFAULT_TIMEOUT_SECONDS,
+                                                  .memory_limit_bytes = memory_default_limit()}};
     int status = command_structures_run(&syntax, argc, argv, &arguments, &arguments.structures,
                                         simulate_traces);
     free((void *)arguments.traces.items);

@@ -2,6 +2,7 @@
 #include "command.h"
 #include "command_option.h"
 #include "context.h"
+#include "memory.h"
 #include "progress.h"
 #include "results.h"
 #include "simulate.h"
@@ -335,7 +336,7 @@ int command_sweep(int argc, char **argv)
         .request = {.seconds = DEFAULT_SECONDS,
                     .simulate = {.runs = DEFAULT_RUNS,
                                  .timeout_seconds = DEFAULT_TIMEOUT_SECONDS,
-                                 .memory_limit_bytes = simulate_default_memory_limit()}}};
+                                 .memory_limit_bytes = memory_default_limit()}}};
     int status =
         command_structures_run(&syntax, argc, argv, &arguments, &arguments.structures, run_sweep);
     sweep_knobs_free(&arguments.knobs);

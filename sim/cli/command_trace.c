@@ -171,7 +171,7 @@ static bool validate(struct trace_reader *reader, const struct trace_arguments *
     }
     standard_files_say(stdout, arguments->paths[0]);
     (void)printf(": valid: %" PRIu64 " operations in %" PRIu64 " block%s%s%s\n", header->events,
-                 info.blocks, info.blocks == 1 ? "" : "s", header->causes_known ? "" : "; ",
+                 header->blocks, header->blocks == 1 ? "" : "s", header->causes_known ? "" : "; ",
                  header->causes_known ? "" : TRACE_OPEN_LOOP_NOTE);
     return true;
 }

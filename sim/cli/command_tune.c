@@ -2,6 +2,7 @@
 #include "command.h"
 #include "command_drive.h"
 #include "context.h"
+#include "memory.h"
 #include "outfile.h"
 #include "progress.h"
 #include "simulate.h"
@@ -199,7 +200,7 @@ int command_tune(int argc, char **argv)
 {
     struct tune_arguments arguments = {
         .request = {.budget_seconds = DEFAULT_BUDGET_SECONDS,
-                    .memory_limit_bytes = simulate_default_memory_limit(),
+                    .memory_limit_bytes = memory_default_limit(),
                     .limits = {.bytes = UINT64_MAX, .wakeups_per_s = INFINITY}},
         .stall_ns = MAXIMUM_NS};
     return command_structures_run(&syntax, argc, argv, &arguments, &arguments.structures, run_tune);

@@ -76,7 +76,8 @@ static bool find_groups(struct divider *divider)
             }
         }
     }
-    return got == 0 && trace_reader_rewind(divider->reader, divider->error);
+    trace_reader_rewind(divider->reader);
+    return got == 0;
 }
 
 /* Those with most to do first; of equal ones in the order of their ids. */

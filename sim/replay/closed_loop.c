@@ -44,7 +44,6 @@ struct closed_loop {
     size_t held_count;
     size_t held_capacity;
     size_t next; /* the stream's first reaction that is not set aside */
-    uint64_t reactions;
 };
 
 /* --- memory ---------------------------------------------------------------------------------- */
@@ -158,7 +157,6 @@ static void carry_out(struct closed_loop *loop, uint32_t at, uint64_t now, bool 
         note_due(loop, reaction->id, due,
                  reaction->basis == TRACE_FIXED_RATE ? operation.deadline : due);
     }
-    loop->reactions++;
     loop->plan.carry(loop->plan.ctx, &operation);
 }
 
@@ -268,11 +266,6 @@ bool closed_loop_waits(const struct closed_loop *loop, const struct stream_react
 {
     const struct timer *cause = &loop->timers[reaction->cause];
     return reaction->arming == cause->last && !cause->pending;
-}
-
-uint64_t closed_loop_reactions(const struct closed_loop *loop)
-{
-    return loop->reactions;
 }
 
 void closed_loop_fetch(const struct closed_loop *loop, uint32_t id)

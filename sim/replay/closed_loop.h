@@ -1,26 +1,11 @@
 /*
  * closed_loop.h: an operation that an expiry triggers happens when, and only if, the structure
- * fires that timer.
+ * fires that timer. docs/internals/closed-loop.md has the rules: which reactions are carried out,
+ * when, and with what deadline, for any structure, early or late.
  *
- * A trace holds external operations, which happen at their ticks, and reactions, at the ticks at
- * which an exact structure fires their causes. For any structure, early or late, this decides which
- * reactions are carried out, when, and with what deadline:
- *
- *   - At tick t the stream's reactions for t are set aside. Then come the advance to t, the
- *     postponed reactions, and the external operations of t.
- *   - A reaction belongs to the arming of its cause: that timer's last start in the stream before
- *     its tick. It is carried out in the callback when that arming fires; if an early structure
- *     fired it before t, it is postponed to the end of t.
- *   - It is dropped if another start or a stop of its cause comes first, together with all
- *     reactions that belong to a dropped start. An operation, external or not, is superseded, and
- *     dropped, if a later one of the stream on the same timer was carried out before it.
- *   - Reactions on the cause itself run in the callback; so do, if the structure is exact, those on
- *     timers that are neither due at this tick nor touched by two causes at it. All others are
- *     postponed to the end of the tick, in the order of the stream.
- *
- * So no expiry changes another of its tick, and each timer keeps the stream's latest operation:
- * exact structures execute exactly the stream, whatever order they use within a tick. A late
- * structure performs every expiry that it owes; reactions that it is too late for are not reached.
+ * No expiry changes another of its tick, and each timer keeps the stream's latest operation: exact
+ * structures execute exactly the stream, whatever order they use within a tick. A late structure
+ * performs every expiry that it owes; reactions that it is too late for are not reached.
  */
 #ifndef SIM_CLOSED_LOOP_H
 #define SIM_CLOSED_LOOP_H
@@ -60,10 +45,6 @@ bool closed_loop_external(struct closed_loop *loop, const struct stream_operatio
 
 /* Return whether the cause of a reaction that is not set aside yet has fired early. */
 bool closed_loop_waits(const struct closed_loop *loop, const struct stream_reaction *reaction);
-
-/* Return the number of reactions that were carried out; the rest of the trace's were not
- * reached. */
-uint64_t closed_loop_reactions(const struct closed_loop *loop);
 
 /* Prefetch the memory of a timer, for a later operation. */
 void closed_loop_fetch(const struct closed_loop *loop, uint32_t id);

@@ -288,11 +288,11 @@ static void judge_unexpected(struct oracle *oracle, const struct timer *timer, u
     if (timer->state == FIRED) {
         note_fault(oracle, FAULT_DUPLICATE, id, now, 0, event_of(oracle, timer),
                    "fired twice: it had fired at tick %" PRIu64, timer->due);
-    } else if (timer->state == STOPPED) {
-        note_fault(oracle, FAULT_DUPLICATE, id, now, 0, event_of(oracle, timer),
-                   "fired after a stop");
     } else {
-        note_fault(oracle, FAULT_DUPLICATE, id, now, 0, NO_EVENT, "fired, but was never started");
+        bool stopped = timer->state == STOPPED;
+        note_fault(oracle, FAULT_DUPLICATE, id, now, 0,
+                   stopped ? event_of(oracle, timer) : NO_EVENT,
+                   stopped ? "fired after a stop" : "fired, but was never started");
     }
 }
 

@@ -60,17 +60,6 @@ void replay_refuse(struct replay *replay, uint64_t event, uint64_t deadline, enu
     }
 }
 
-void replay_give_up(struct replay *replay, uint64_t from_tick, uint64_t to_tick, double seconds)
-{
-    replay->refused = true;
-    replay_end(replay, REPLAY_UNSUPPORTED,
-               "from tick %" PRIu64 " on %" PRIu64
-               " ticks in which nothing comes are to be driven while timers are pending, "
-               "%.0f s a pass, where --timeout allows %.0f%s",
-               from_tick, to_tick - from_tick, seconds, replay->request->patience_seconds,
-               replay->use_next ? "" : "; it has no `next` to sleep by");
-}
-
 /* --- the structure ---------------------------------------------------------------------------- */
 
 bool replay_create(struct replay *replay)
@@ -511,7 +500,6 @@ static bool run_pass(struct replay *replay)
     result->named_digest =
         replay->request->names != NULL ? replay->named.digest : replay->tally.digest;
     if (replay->loop != NULL) {
-        result->reactions = closed_loop_reactions(replay->loop);
         result->not_reached = replay->header.reactions - result->reactions;
     }
     if (replay->strayed) {

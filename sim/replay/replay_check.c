@@ -10,45 +10,32 @@
 
 /* --- slack ----------------------------------------------------------------------------------- */
 
-/* When a loop that uses its timers' slack must wake up: at the earliest sum of deadline and slack
- * among the pending timers. These sums are in a heap, independent of the structure. */
-struct slack {
-    const struct tl_algo *heap;
-    void *self;
-};
-
-static struct slack *slack_open(uint32_t ids)
+static void slack_open(struct replay *replay)
 {
-    struct slack *slack = memory_new(1, sizeof *slack);
-    const struct tl_config config = {.capacity = ids, .allocator = tl_system_allocator()};
-    slack->heap = tl_registry_find("binary-heap")->timed;
-    if (slack->heap->create(&config, &slack->self) != TL_OK) {
+    const struct tl_config config = {.capacity = replay->header.ids,
+                                     .allocator = tl_system_allocator()};
+    replay->slack_heap = tl_registry_find("binary-heap")->timed;
+    if (replay->slack_heap->create(&config, &replay->slack) != TL_OK) {
         memory_end();
     }
-    return slack;
 }
 
 static void slack_started(const struct replay *replay, const struct stream_operation *operation)
 {
     const uint32_t *slacks = replay->request->stream->slacks;
-    if (replay->slack != NULL) {
+    if (replay->slack_heap != NULL) {
         uint64_t due = due_in_replay(operation->tick, operation->deadline);
-        (void)replay->slack->heap->start(
-            replay->slack->self, operation->id,
+        (void)replay->slack_heap->start(
+            replay->slack, operation->id,
             due_deadline(due, slacks != NULL ? slacks[operation->event] : 0));
     }
 }
 
 static void slack_ended(const struct replay *replay, uint32_t id)
 {
-    if (replay->slack != NULL && id < replay->header.ids) {
-        (void)replay->slack->heap->stop(replay->slack->self, id);
+    if (replay->slack_heap != NULL && id < replay->header.ids) {
+        (void)replay->slack_heap->stop(replay->slack, id);
     }
-}
-
-uint64_t check_slack_wake(const struct replay *replay)
-{
-    return replay->slack->heap->next(replay->slack->self);
 }
 
 /* --- when operations become durable ----------------------------------------------------------- */
@@ -200,6 +187,7 @@ static void check_carry(void *ctx, const struct stream_operation *operation)
     if (!do_operation(replay, operation)) {
         return;
     }
+    replay->result->reactions++;
     keep_operations_work(replay, operation->tick);
     struct tally executed = {.digest = replay->result->operations_digest};
     tally_add(&executed, operation->id, operation->deadline + 3 * operation->event);
@@ -282,7 +270,7 @@ static bool wakes_for(struct replay *replay, const struct stream_reaction *react
     if (replay->loop == NULL || replay->now >= tick || !closed_loop_waits(replay->loop, reaction)) {
         return false;
     }
-    replay->wakeups += replay->slack != NULL;
+    replay->wakeups += replay->slack_heap != NULL;
     tape_record_outside(replay->recorder, TAPE_WAKEUP, tick, 0);
     return true;
 }
@@ -465,7 +453,9 @@ static void open_check(struct replay *replay)
                                      .service = replay->service,
                                      .slacks = slack ? request->stream->slacks : NULL};
     replay->oracle = oracle_create(&plan, &replay->result->verdict);
-    replay->slack = slack ? slack_open(replay->header.ids) : NULL;
+    if (slack) {
+        slack_open(replay);
+    }
     const struct closed_loop_plan loop_plan = {
         .stream = request->stream,
         /* With any other policy it fires timers of different due ticks at once. */
@@ -480,9 +470,8 @@ static void close_check(struct replay *replay)
 {
     oracle_destroy(replay->oracle);
     acknowledged_release(&replay->acknowledged);
-    if (replay->slack != NULL) {
-        replay->slack->heap->destroy(replay->slack->self);
-        free(replay->slack);
+    if (replay->slack_heap != NULL) {
+        replay->slack_heap->destroy(replay->slack);
     }
 }
 

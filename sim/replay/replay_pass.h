@@ -10,6 +10,8 @@
 #include "replay.h"
 #include "tape.h"
 
+#include <inttypes.h>
+
 /* Count and digest of the expiries. */
 struct tally {
     uint64_t fired;
@@ -145,7 +147,10 @@ struct replay {
 
     struct made_block received;
     struct service *service; /* NULL: callbacks take no time */
-    struct slack *slack;     /* of the check; the tape has its wakeups; NULL: not used */
+    /* Of the check: when a loop that uses its timers' slack must wake up, at the earliest sum of
+     * deadline and slack among the pending timers. The tape has the wakeups. */
+    const struct tl_algo *slack_heap; /* NULL: not used */
+    void *slack;
 
     bool broken; /* the replay cannot go on; `error` is set */
     struct error *error;
@@ -198,18 +203,12 @@ static inline void tally_add(struct tally *tally, uint64_t id, uint64_t now)
 /* In the check: record the durable sequence at `tick`. */
 void check_durable(struct replay *replay, uint64_t tick);
 
-/* In the check: return the tick to wake up at with the timers' slack; TL_NEVER: none is pending. */
-uint64_t check_slack_wake(const struct replay *replay);
-
 /* Report that the structure refused an operation: its number in the trace, and its deadline. */
 void replay_refuse(struct replay *replay, uint64_t event, uint64_t deadline, enum tl_status status);
 
 /* End the pass with a status and its reason. */
 void replay_end(struct replay *replay, enum replay_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-
-/* Give up a stretch of ticks that would take `seconds`. */
-void replay_give_up(struct replay *replay, uint64_t from_tick, uint64_t to_tick, double seconds);
 
 /* --- time ------------------------------------------------------------------------------------- */
 
@@ -241,12 +240,12 @@ static inline uint64_t next_round(const struct replay *replay)
     if (drive->kind == DRIVE_POLL && !replay->used_up) {
         return service_chance(replay->service, drive, replay->now + 1);
     }
-    if (drive->kind == DRIVE_SLACK && replay->slack == NULL) {
+    if (drive->kind == DRIVE_SLACK && replay->slack_heap == NULL) {
         return TL_NEVER;
     }
     uint64_t wake = replay->use_next ? replay->algo->next(replay->self) : soonest;
-    if (replay->slack != NULL && !replay->used_up) {
-        uint64_t latest = check_slack_wake(replay);
+    if (replay->slack_heap != NULL && !replay->used_up) {
+        uint64_t latest = replay->slack_heap->next(replay->slack);
         wake = latest > wake ? latest : wake; /* a late structure has no work before */
     }
     return wake == TL_NEVER ? wake : drive_awake(drive, wake > soonest ? wake : soonest);
@@ -281,7 +280,13 @@ static inline void keep_pace(struct replay *replay, struct long_stretch *stretch
         seconds * ((double)(stretch->to - stretch->from) / (double)(replay->now - stretch->from));
     double patience = replay->request->patience_seconds;
     if (patience > 0 && whole > patience) {
-        replay_give_up(replay, stretch->from, stretch->to, whole);
+        replay->refused = true;
+        replay_end(replay, REPLAY_UNSUPPORTED,
+                   "from tick %" PRIu64 " on %" PRIu64
+                   " ticks in which nothing comes are to be driven while timers are pending, "
+                   "%.0f s a pass, where --timeout allows %.0f%s",
+                   stretch->from, stretch->to - stretch->from, whole, patience,
+                   replay->use_next ? "" : "; it has no `next` to sleep by");
     }
 }
 
@@ -329,7 +334,7 @@ static __attribute__((noinline)) void pass_rounds(struct replay *replay, uint64_
         if (wake > tick) {
             break;
         }
-        if (replay->slack != NULL) {
+        if (replay->slack_heap != NULL) {
             tape_record_outside(replay->recorder, TAPE_WAKEUP, wake, 0);
         }
         fired = round_to(replay, wake, advance);

@@ -88,8 +88,8 @@ static size_t aligned(uint64_t bytes)
 
 static bool map(struct stream *stream, uint64_t limit_bytes, struct error *error)
 {
-    uint64_t free_bytes = (uint64_t)sysconf(_SC_AVPHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
-    bool fits = stream->bytes <= (limit_bytes == STREAM_HALF_FREE ? free_bytes / 2 : limit_bytes);
+    bool fits =
+        stream->bytes <= (limit_bytes == STREAM_HALF_FREE ? memory_free_bytes() / 2 : limit_bytes);
     int file = fits ? -1 : temporary_open_nameless(NULL);
     if (!fits && (file < 0 || ftruncate(file, (off_t)stream->bytes) != 0)) {
         (void)error_set(error, "the trace could not be decoded to a file in $TMPDIR or /tmp: %s",
@@ -113,7 +113,7 @@ static bool map(struct stream *stream, uint64_t limit_bytes, struct error *error
 
 /* Divide the memory among the columns, by their upper bounds. Without memory only compute the
  * size. */
-static void lay_out(struct decoder *decoder, uint64_t blocks)
+static void lay_out(struct decoder *decoder)
 {
     struct stream *stream = decoder->stream;
     uint64_t reactions = stream->header.reactions;
@@ -122,7 +122,7 @@ static void lay_out(struct decoder *decoder, uint64_t blocks)
         external * sizeof *decoder->record,
         external * sizeof *decoder->group,
         (reactions > 0 ? external : TRACE_BLOCK_RECORDS) * sizeof *decoder->offset,
-        2 * external / STEPS_A_CODE + blocks * STEPS_A_CODE,
+        2 * external / STEPS_A_CODE + stream->header.blocks * STEPS_A_CODE,
         reactions * sizeof *decoder->reactions,
         (stream->header.max_slack_ticks > 0 ? stream->header.events : 0) * sizeof *decoder->slack,
     };
@@ -270,21 +270,21 @@ struct stream *stream_decode(struct trace_reader *reader, uint64_t limit_bytes, 
 {
     struct stream *stream = memory_new(1, sizeof *stream);
     struct decoder *decoder = memory_new(1, sizeof *decoder);
-    uint64_t blocks = trace_reader_blocks(reader);
     stream->header = *trace_reader_header(reader);
     stream->header.origin = NULL;
     decoder->stream = stream;
     decoder->tick_number = 1;
-    decoder->block = memory_new(blocks, sizeof *decoder->block);
+    decoder->block = memory_new(stream->header.blocks, sizeof *decoder->block);
     stream->blocks = decoder->block;
     if (stream->header.reactions > 0) {
         decoder->timers = memory_table(stream->header.ids, sizeof *decoder->timers);
     }
-    lay_out(decoder, blocks);
+    lay_out(decoder);
     bool done = map(stream, limit_bytes, error);
     if (done) {
-        lay_out(decoder, blocks);
-        done = trace_reader_rewind(reader, error) && decode(decoder, reader, error);
+        lay_out(decoder);
+        trace_reader_rewind(reader);
+        done = decode(decoder, reader, error);
         (void)mprotect(stream->memory, stream->bytes, PROT_READ);
     }
     memory_table_free(decoder->timers, stream->header.ids, sizeof *decoder->timers);

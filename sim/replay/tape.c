@@ -85,27 +85,6 @@ void tape_head_close(struct tape_head *head)
     }
 }
 
-enum { ARRAYS = 2 };
-
-/* The section's arrays follow, each as a frame of Zstandard: $TMPDIR may be memory, and an
- * operation takes half of its bytes or less. */
-struct section_frame {
-    uint64_t inside_count;
-    uint64_t outside_count;
-    uint64_t packed_bytes[ARRAYS];
-};
-
-struct array {
-    void *items;
-    size_t bytes;
-};
-
-static void list_arrays(const struct tape_section *section, struct array arrays[ARRAYS])
-{
-    arrays[0] = (struct array){section->inside, section->inside_count * sizeof *section->inside};
-    arrays[1] = (struct array){section->outside, section->outside_count * sizeof *section->outside};
-}
-
 /* --- writing --------------------------------------------------------------------------------- */
 
 void tape_record_firing(struct tape_head *head)
@@ -152,30 +131,31 @@ void tape_record_outside(struct tape_head *head, enum tape_op op, uint64_t tick,
     }
 }
 
+/* Write operations as a frame of Zstandard, after its size: $TMPDIR may be memory, and an operation
+ * takes half of its bytes or less. */
+static bool write_packed(struct tape_head *head, const void *items, size_t bytes)
+{
+    size_t most = ZSTD_compressBound(bytes);
+    MEMORY_REACH(head->packed, head->packed_room, most);
+    size_t packed = ZSTD_compressCCtx(head->packer, head->packed, most, items, bytes, 1);
+    if (ZSTD_isError(packed)) {
+        memory_end(); /* the only possible error */
+    }
+    return fwrite(&packed, sizeof packed, 1, head->stream) == 1 &&
+           fwrite(head->packed, packed, 1, head->stream) == 1;
+}
+
 bool tape_record_section(struct tape_head *head, struct error *error)
 {
     struct tape_section *section = &head->section;
-    struct section_frame frame = {.inside_count = section->inside_count,
-                                  .outside_count = section->outside_count};
-    struct array arrays[ARRAYS];
-    size_t used = 0;
-    list_arrays(section, arrays);
-    for (size_t i = 0; i < ARRAYS; i++) {
-        size_t most = ZSTD_compressBound(arrays[i].bytes);
-        MEMORY_REACH(head->packed, head->packed_room, used + most);
-        size_t bytes = ZSTD_compressCCtx(head->packer, head->packed + used, most, arrays[i].items,
-                                         arrays[i].bytes, 1);
-        if (ZSTD_isError(bytes)) {
-            memory_end(); /* the only possible error */
-        }
-        frame.packed_bytes[i] = bytes;
-        used += bytes;
-    }
+    const size_t counts[] = {section->inside_count, section->outside_count};
     section->inside_count = 0;
     section->outside_count = 0;
     head->firings = 0;
-    return (fwrite(&frame, sizeof frame, 1, head->stream) == 1 &&
-            fwrite(head->packed, used, 1, head->stream) == 1 && fflush(head->stream) == 0) ||
+    return (fwrite(counts, sizeof counts, 1, head->stream) == 1 &&
+            write_packed(head, section->inside, counts[0] * sizeof *section->inside) &&
+            write_packed(head, section->outside, counts[1] * sizeof *section->outside) &&
+            fflush(head->stream) == 0) ||
            error_set(error, WRITTEN, strerror(errno));
 }
 
@@ -188,32 +168,34 @@ static bool read_bytes(struct tape_head *head, void *bytes, size_t count, struct
                      ferror(head->stream) != 0 ? strerror(errno) : "it ends too early");
 }
 
+static bool read_packed(struct tape_head *head, void *items, size_t bytes, struct error *error)
+{
+    size_t packed;
+    if (!read_bytes(head, &packed, sizeof packed, error)) {
+        return false;
+    }
+    MEMORY_REACH(head->packed, head->packed_room, packed);
+    return read_bytes(head, head->packed, packed, error) &&
+           (ZSTD_decompressDCtx(head->unpacker, items, bytes, head->packed, packed) == bytes ||
+            error_set(error, READ, "it is damaged"));
+}
+
 const struct tape_section *tape_play_section(struct tape_head *head, struct error *error)
 {
     struct tape_section *section = &head->section;
-    struct section_frame frame;
-    struct array arrays[ARRAYS];
-    if (!read_bytes(head, &frame, sizeof frame, error)) {
+    size_t counts[2];
+    if (!read_bytes(head, counts, sizeof counts, error)) {
         return NULL;
     }
-    section->inside_count = frame.inside_count;
-    section->outside_count = frame.outside_count;
-    MEMORY_REACH(section->inside, section->inside_room, section->inside_count);
-    MEMORY_REACH(section->outside, section->outside_room, section->outside_count);
-    list_arrays(section, arrays);
-    for (size_t i = 0; i < ARRAYS; i++) {
-        size_t packed_bytes = frame.packed_bytes[i];
-        MEMORY_REACH(head->packed, head->packed_room, packed_bytes);
-        if (!read_bytes(head, head->packed, packed_bytes, error)) {
-            return NULL;
-        }
-        if (ZSTD_decompressDCtx(head->unpacker, arrays[i].items, arrays[i].bytes, head->packed,
-                                packed_bytes) != arrays[i].bytes) {
-            (void)error_set(error, READ, "it is damaged");
-            return NULL;
-        }
+    section->inside_count = counts[0];
+    section->outside_count = counts[1];
+    MEMORY_REACH(section->inside, section->inside_room, counts[0]);
+    MEMORY_REACH(section->outside, section->outside_room, counts[1]);
+    if (!read_packed(head, section->inside, counts[0] * sizeof *section->inside, error) ||
+        !read_packed(head, section->outside, counts[1] * sizeof *section->outside, error)) {
+        return NULL;
     }
-    section->inside[section->inside_count] = (struct tape_inside){.firing = TAPE_NO_FIRING};
+    section->inside[counts[0]] = (struct tape_inside){.firing = TAPE_NO_FIRING};
     return section;
 }
 

@@ -34,14 +34,13 @@ struct tape_inside {
 /* The end mark of a section. */
 #define TAPE_NO_FIRING UINT32_MAX
 
-/* The `op` of an operation outside of callbacks. Its tick is after the last advance, before the
+/* The `op` of an entry outside of callbacks, in addition to enum trace_op. Its tick is after the last advance, before the
  * external operations. */
 enum tape_op {
-    TAPE_START = TRACE_START,
-    TAPE_STOP = TRACE_STOP,
-    TAPE_WAKEUP,     /* the loop wakes up at a tick that the structure's `next` does not name */
-    TAPE_SUPERSEDED, /* the external operation `event` is skipped */
-    TAPE_APPLIED,    /* those of a tick, from `event` on, are applied at `tick` */
+    TAPE_WAKEUP =
+        TRACE_STOP + 1, /* the loop wakes up at a tick that the structure's `next` does not name */
+    TAPE_SUPERSEDED,    /* the external operation `event` is skipped */
+    TAPE_APPLIED,       /* those of a tick, from `event` on, are applied at `tick` */
 };
 
 /* A section, in memory. */

@@ -72,6 +72,8 @@ struct trace_header {
     uint32_t ids;             /* one more than the largest id */
     bool causes_known;        /* false: open loop */
     const char *origin;       /* a JSON object: source and counters */
+    uint64_t blocks;          /* of the file */
+    uint64_t file_bytes;
 };
 
 /* A note for all output about an open-loop trace. */
@@ -176,17 +178,19 @@ const struct trace_header *trace_reader_header(const struct trace_reader *reader
 
 /* Decode the next block into the reader's memory, valid until the next call. 1: a block; 0: the
  * end, and the trace was complete; -1: `error` is set, with the block's number: truncated, altered,
- * or with invalid content (ids and ticks out of range, decreasing ticks). */
+ * or with invalid content (ids and ticks out of range, decreasing ticks). The blocks never have
+ * more operations or reactions than the header says. */
 int trace_reader_next(struct trace_reader *reader, struct trace_block *block, struct error *error);
 
 /* Go back to the first block. */
-bool trace_reader_rewind(struct trace_reader *reader, struct error *error);
+void trace_reader_rewind(struct trace_reader *reader);
 
-/* Return the number of blocks. */
-uint64_t trace_reader_blocks(const struct trace_reader *reader);
+/* Go back to the first block, and from there compute a checksum of what a replay depends on: the
+ * operations, the ticks and the number of timers; not of the compression and the origin. */
+void trace_reader_sum(struct trace_reader *reader);
 
-/* Return the size of the file. */
-uint64_t trace_reader_file_bytes(const struct trace_reader *reader);
+/* Return the checksum of the blocks read so far. Requires trace_reader_sum. */
+uint64_t trace_reader_checksum(const struct trace_reader *reader);
 
 void trace_reader_close(struct trace_reader *reader);
 

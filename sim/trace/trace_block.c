@@ -170,8 +170,7 @@ static uint32_t count_codes(const uint8_t *codes, size_t bytes, unsigned bit)
 
 /* Make the groups, from the steps between their ticks and their lengths less 1, which are in the
  * memory of the delays and the ids. */
-static const char *decode_groups(uint64_t tick, const struct trace_block_limits *limits,
-                                 struct trace_decoded *decoded)
+static const char *decode_groups(uint64_t tick, uint64_t end_tick, struct trace_decoded *decoded)
 {
     uint32_t first = 0;
     for (uint32_t i = 0; i < decoded->group_count; i++) {
@@ -182,7 +181,7 @@ static const char *decode_groups(uint64_t tick, const struct trace_block_limits 
             }
             tick += step;
         }
-        if (tick >= limits->end_tick) {
+        if (tick >= end_tick) {
             return "a tick is not before the trace's end";
         }
         uint64_t length = decoded->ids[i] + 1;
@@ -229,8 +228,7 @@ static const char *decode_slack(const uint8_t *raw, size_t raw_bytes, uint32_t m
 /* Read the causes of the operations, and their slack. The other columns have been read, so that the
  * memory of the ids can be used. */
 static const char *decode_causes(const uint8_t *raw, size_t raw_bytes,
-                                 const struct trace_block_limits *limits,
-                                 struct trace_decoded *decoded)
+                                 const struct trace_header *header, struct trace_decoded *decoded)
 {
     uint32_t records = decoded->record_count;
     size_t which_bytes = ((size_t)records + 7) / 8;
@@ -274,7 +272,7 @@ static const char *decode_causes(const uint8_t *raw, size_t raw_bytes,
         uint32_t difference = unfold_difference((uint32_t)decoded->ids[at]);
         *cause = (struct trace_cause){.id = record->id + difference, .basis = bases[at]};
         at++;
-        if (cause->id >= limits->ids) {
+        if (cause->id >= header->ids) {
             return "a cause is not below the header's number of timers";
         }
         if (cause->basis == TRACE_EXTERNAL || cause->basis > TRACE_ABSOLUTE ||
@@ -283,11 +281,11 @@ static const char *decode_causes(const uint8_t *raw, size_t raw_bytes,
         }
     }
     decoded->reactions = reactions;
-    return decode_slack(raw + slack_at, raw_bytes - slack_at, limits->max_slack_ticks, decoded);
+    return decode_slack(raw + slack_at, raw_bytes - slack_at, header->max_slack_ticks, decoded);
 }
 
 const char *trace_block_decode(const uint8_t *raw, size_t raw_bytes, uint32_t record_count,
-                               const struct trace_block_limits *limits,
+                               uint64_t min_tick, const struct trace_header *header,
                                struct trace_decoded *decoded)
 {
     if (record_count == 0 || record_count > TRACE_BLOCK_RECORDS) {
@@ -325,7 +323,7 @@ const char *trace_block_decode(const uint8_t *raw, size_t raw_bytes, uint32_t re
         (record_count % 4 != 0 && codes[code_bytes - 1] >> (2 * (record_count % 4)) != 0)) {
         return "the lengths of its columns contradict its operations";
     }
-    if (first_tick < limits->min_tick) {
+    if (first_tick < min_tick) {
         return "time goes back";
     }
     decoded->record_count = record_count;
@@ -334,7 +332,7 @@ const char *trace_block_decode(const uint8_t *raw, size_t raw_bytes, uint32_t re
     get_column(decoded->delays, raw + TRACE_BLOCK_PREFIX_BYTES, groups - 1,
                width[TRACE_COLUMN_STEPS]);
     get_column(decoded->ids, raw + lengths_at, groups, width[TRACE_COLUMN_LENGTHS]);
-    const char *why = decode_groups(first_tick, limits, decoded);
+    const char *why = decode_groups(first_tick, header->end_tick, decoded);
     if (why != NULL) {
         return why;
     }
@@ -346,7 +344,7 @@ const char *trace_block_decode(const uint8_t *raw, size_t raw_bytes, uint32_t re
     for (uint32_t i = 0; i < starts; i++) {
         max_delay = decoded->delays[i] > max_delay ? decoded->delays[i] : max_delay;
     }
-    if (max_delay > limits->max_delay_ticks) {
+    if (max_delay > header->max_delay_ticks) {
         return "a delay is longer than the header's longest";
     }
     decoded->max_delay_ticks = max_delay;
@@ -374,7 +372,7 @@ const char *trace_block_decode(const uint8_t *raw, size_t raw_bytes, uint32_t re
             *record++ = (struct trace_record){.deadline = deadline, .id = id, .op = stop};
         }
     }
-    return max_id < limits->ids
-               ? decode_causes(raw + causes_at, raw_bytes - causes_at, limits, decoded)
+    return max_id < header->ids
+               ? decode_causes(raw + causes_at, raw_bytes - causes_at, header, decoded)
                : "an id is not below the header's number of timers";
 }

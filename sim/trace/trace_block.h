@@ -1,39 +1,15 @@
 /*
  * trace_block.h: a block's operations as columns, between the records and the compression.
- *
- *   first_tick   64 bits: the tick of the first group
- *   groups       32 bits: how many runs of one tick
- *   literals     32 bits: how many ids are written out
- *   starts       32 bits: how many starts, each with a delay
- *   widths       4 x 8 bits: bytes of a tick step, of a run's length, of an id, of a delay
- *   ticks        groups - 1 steps from a group's tick to the next, each at least 1
- *   lengths      groups run lengths minus 1
- *   codes        2 bits a record, four to a byte, the first lowest: bit 0 the operation,
- *                bit 1 set if the id is the previous record's plus 1 (before the first: 0)
- *   ids          the ids not so described
- *   delays       the delays of the starts
- *
- * and after these, if any of the operations is a reaction, or any timer has slack:
- *
- *   reactions    32 bits: how many are
- *   width        8 bits: bytes of a difference
- *   which        1 bit a record, eight to a byte, the first lowest: set for a reaction
- *   bases        8 bits a reaction: enum trace_basis
- *   differences  from the id of each reaction to its cause's, 0, -1, 1, -2, 2 ... counted as 0, 1,
- *                2, 3, 4 ...: a connection's timers have ids that are near
- *
- * and after these, if any timer has slack:
- *
- *   width        8 bits: bytes of a slack
- *   slacks       the slacks of the starts
- *
- * A column of n numbers of w bytes is w planes of n bytes, the lowest bytes first: high bytes,
- * alike, then lie together and compress to nothing, low ones, random, are stored as they are.
+ * docs/reference/trace-format.md describes the columns. Those of numbers are stored by planes of
+ * bytes: high bytes, alike, then lie together and compress to nothing, low ones, random, are stored
+ * as they are.
  */
 #ifndef SIM_TRACE_BLOCK_H
 #define SIM_TRACE_BLOCK_H
 
 #include "trace.h"
+
+#include <assert.h>
 
 #define TRACE_BLOCK_PREFIX_BYTES 24u
 #define TRACE_BLOCK_CAUSES_BYTES 5u
@@ -44,6 +20,7 @@
     (TRACE_BLOCK_PREFIX_BYTES + TRACE_BLOCK_RECORDS * (8 + 2 + 4 + 8) + TRACE_BLOCK_RECORDS / 4 +  \
      TRACE_BLOCK_CAUSES_BYTES + TRACE_BLOCK_RECORDS / 8 + TRACE_BLOCK_RECORDS * (1 + 4) +          \
      TRACE_BLOCK_SLACK_BYTES + TRACE_BLOCK_RECORDS * 4)
+static_assert(TRACE_BLOCK_RAW_MAX >= TRACE_ORIGIN_MAX_BYTES, "nor is any other section's content");
 
 /* The columns of numbers. */
 enum trace_column_kind {
@@ -84,15 +61,6 @@ void trace_columns_add(struct trace_columns *columns, uint64_t tick, uint32_t id
  * Requires at least one record. */
 size_t trace_columns_encode(const struct trace_columns *columns, uint8_t *raw);
 
-/* Limits of a valid block. */
-struct trace_block_limits {
-    uint64_t min_tick; /* lower bound of ticks */
-    uint64_t end_tick; /* every tick is before this; at most TRACE_TICK_MAX + 1 */
-    uint64_t max_delay_ticks;
-    uint32_t max_slack_ticks;
-    uint32_t ids; /* every id is below this */
-};
-
 /* Memory to decode into, and the results. One element more than needed: the branch-free decoder may
  * look one after the last. */
 struct trace_decoded {
@@ -111,9 +79,10 @@ struct trace_decoded {
 };
 
 /* Decode untrusted bytes as a block of `record_count` records. Return NULL, or the reason why it is
- * invalid. */
+ * invalid: ticks before `min_tick`, or ticks, ids, delays or slack beyond the header's. Requires an
+ * end tick of at most TRACE_TICK_MAX + 1. */
 const char *trace_block_decode(const uint8_t *raw, size_t raw_bytes, uint32_t record_count,
-                               const struct trace_block_limits *limits,
+                               uint64_t min_tick, const struct trace_header *header,
                                struct trace_decoded *decoded);
 
 #endif

@@ -14,9 +14,8 @@
 #define TRACE_MAGIC_BYTES    8u
 #define TRACE_FORMAT_VERSION 2u
 
-/* Offsets of the header's fields. */
+/* Offsets of the header's fields, after the magic bytes. */
 enum trace_header_at {
-    TRACE_AT_MAGIC = 0,
     TRACE_AT_VERSION = 8,       /* 32 bits */
     TRACE_AT_HEADER_BYTES = 12, /* 32 bits */
     TRACE_AT_FILE_BYTES = 16,   /* 64 bits, like all that follow */

@@ -9,35 +9,24 @@
 #include <unistd.h>
 
 #define WORD_IDS   64u
-#define PAGE_WORDS 64u
-#define PAGE_IDS   (PAGE_WORDS * WORD_IDS)
+#define WORDS      (UINT32_MAX / WORD_IDS + 1)
+
+/* Ids are counted by parts of this many words. */
+#define PART_WORDS 64u
 
 void trace_ids_release(struct trace_ids *ids)
 {
-    for (uint32_t i = 0; i < ids->page_count; i++) {
-        free(ids->pages[i].words);
-    }
-    free(ids->pages);
+    memory_sparse_free(ids->words, WORDS, sizeof *ids->words);
+    free(ids->before);
     *ids = (struct trace_ids){0};
-}
-
-static struct trace_ids_page *reach_page(struct trace_ids *ids, uint32_t at)
-{
-    MEMORY_REACH(ids->pages, ids->room, at);
-    while (ids->page_count <= at) {
-        ids->pages[ids->page_count++] = (struct trace_ids_page){0};
-    }
-    struct trace_ids_page *page = &ids->pages[at];
-    if (page->words == NULL) {
-        page->words = memory_new(PAGE_WORDS, sizeof *page->words);
-    }
-    return page;
 }
 
 void trace_ids_add(struct trace_ids *ids, uint32_t id)
 {
-    const struct trace_ids_page *page = reach_page(ids, id / PAGE_IDS);
-    uint64_t *word = &page->words[id % PAGE_IDS / WORD_IDS];
+    if (ids->words == NULL) {
+        ids->words = memory_sparse(WORDS, sizeof *ids->words);
+    }
+    uint64_t *word = &ids->words[id / WORD_IDS];
     const uint64_t bit = UINT64_C(1) << id % WORD_IDS;
     ids->count += (*word & bit) == 0;
     *word |= bit;
@@ -57,32 +46,33 @@ bool trace_ids_are_sparse(const struct trace_ids *ids)
 
 /* --- numbers ---------------------------------------------------------------------------------- */
 
-static unsigned ones(uint64_t word)
+static uint32_t ones(uint64_t word)
 {
-    return (unsigned)__builtin_popcountll(word);
+    return (uint32_t)__builtin_popcountll(word);
 }
 
-static void count_pages(struct trace_ids *ids)
+static void count_parts(struct trace_ids *ids)
 {
-    uint32_t before = 0;
-    for (uint32_t i = 0; i < ids->page_count; i++) {
-        ids->pages[i].before = before;
-        for (unsigned w = 0; ids->pages[i].words != NULL && w < PAGE_WORDS; w++) {
-            before += ones(ids->pages[i].words[w]);
+    const uint32_t words = (uint32_t)((ids->end + WORD_IDS - 1) / WORD_IDS);
+    uint32_t count = 0;
+    ids->before = memory_new(words / PART_WORDS + 1, sizeof *ids->before);
+    for (uint32_t w = 0; w < words; w++) {
+        if (w % PART_WORDS == 0) {
+            ids->before[w / PART_WORDS] = count;
         }
+        count += ones(ids->words[w]);
     }
 }
 
 /* Return the number of smaller ids. */
 static uint32_t rank_of(const struct trace_ids *ids, uint32_t id)
 {
-    const struct trace_ids_page *page = &ids->pages[id / PAGE_IDS];
-    const unsigned at = id % PAGE_IDS / WORD_IDS;
-    uint32_t rank = page->before;
-    for (unsigned w = 0; w < at; w++) {
-        rank += ones(page->words[w]);
+    const uint32_t at = id / WORD_IDS;
+    uint32_t rank = ids->before[at / PART_WORDS];
+    for (uint32_t w = at - at % PART_WORDS; w < at; w++) {
+        rank += ones(ids->words[w]);
     }
-    return rank + ones(page->words[at] & ((UINT64_C(1) << id % WORD_IDS) - 1));
+    return rank + ones(ids->words[at] & ((UINT64_C(1) << id % WORD_IDS) - 1));
 }
 
 /* --- a trace ---------------------------------------------------------------------------------- */
@@ -155,7 +145,7 @@ static bool rewrite(struct trace_reader *reader, const char *path, const struct 
 bool trace_ids_renumber(const char *path, const char *out_path, struct trace_ids *ids,
                         struct error *error)
 {
-    count_pages(ids);
+    count_parts(ids);
     struct trace_reader *reader = trace_reader_open(path, error);
     bool good = reader != NULL && rewrite(reader, out_path, ids, error);
     trace_reader_close(reader);
@@ -189,7 +179,8 @@ static bool add_named(struct trace_reader *reader, struct trace_ids *ids, struct
             trace_ids_add(ids, block.records[i].id);
         }
     }
-    return got >= 0 && trace_reader_rewind(reader, error);
+    trace_reader_rewind(reader);
+    return got >= 0;
 }
 
 bool trace_ids_check(struct trace_reader *reader, const char *path, struct error *error)

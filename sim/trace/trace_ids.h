@@ -18,17 +18,12 @@
 #define TRACE_IDS_NEVER_SPARSE 1024u
 #define TRACE_IDS_SPARSE       16u
 
-/* A set of ids; zero at first. It takes a bit for each id of a page with any, and a few bytes for
- * each page up to the largest. */
+/* A set of ids; zero at first. */
 struct trace_ids {
-    struct trace_ids_page {
-        uint64_t *words; /* NULL: none of its ids is used */
-        uint32_t before; /* number of ids in the pages before it, once counted */
-    } * pages;
-    uint32_t room;
-    uint32_t page_count;
-    uint32_t count; /* of ids */
-    uint64_t end;   /* one more than the largest id; 0 if there is none */
+    uint64_t *words;  /* a bit for each id; a sparse table; NULL: none was added */
+    uint32_t *before; /* of each part of the words: the number of smaller ids, once counted */
+    uint32_t count;   /* of ids */
+    uint64_t end;     /* one more than the largest id; 0 if there is none */
 };
 
 void trace_ids_release(struct trace_ids *ids);

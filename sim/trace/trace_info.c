@@ -23,10 +23,6 @@ struct timer {
     uint64_t starts;
 };
 
-/* Few ids may be spread over a wide range: their timers are allocated by pages. */
-#define PAGE_TIMERS ((size_t)4096)
-#define PAGES       (UINT32_MAX / PAGE_TIMERS + 1)
-
 struct entry {
     uint64_t tick;
     uint32_t id;
@@ -50,7 +46,7 @@ struct collector {
     struct trace_dispersion starts_100ms;
     struct trace_dispersion starts_1s;
     uint64_t tick;
-    struct timer **pages; /* NULL: none of a page is used */
+    struct timer *timers; /* by id: few may be used, of a wide range */
     struct entry *heap;
     size_t heap_count;
     size_t heap_capacity;
@@ -83,22 +79,13 @@ static void heap_pop(struct collector *c)
     c->heap[at] = last;
 }
 
-static struct timer *timer_of(struct collector *c, uint32_t id)
-{
-    struct timer **page = &c->pages[id / PAGE_TIMERS];
-    if (*page == NULL) {
-        *page = memory_new(PAGE_TIMERS, sizeof **page);
-    }
-    return &(*page)[id % PAGE_TIMERS];
-}
-
 /* Fire the timers due by `now`. */
 static void expire(struct collector *c, uint64_t now)
 {
     while (c->heap_count > 0 && c->heap[0].tick <= now) {
         const struct entry top = c->heap[0];
         heap_pop(c);
-        struct timer *timer = timer_of(c, top.id);
+        struct timer *timer = &c->timers[top.id];
         if (timer->filed != top.tick) {
             continue; /* filed again at an earlier tick */
         }
@@ -141,7 +128,7 @@ static void count_delay(struct collector *c, uint64_t delay)
 
 static void start(struct collector *c, uint64_t tick, const struct trace_record *record)
 {
-    struct timer *timer = timer_of(c, record->id);
+    struct timer *timer = &c->timers[record->id];
     count_delay(c, record->deadline - tick);
     trace_dispersion_count(&c->starts_100ms, tick, 1);
     trace_dispersion_count(&c->starts_1s, tick, 1);
@@ -172,7 +159,7 @@ static void start(struct collector *c, uint64_t tick, const struct trace_record 
 
 static void stop(struct collector *c, uint64_t tick, uint32_t id)
 {
-    struct timer *timer = timer_of(c, id);
+    struct timer *timer = &c->timers[id];
     bool pending = timer->due != 0;
     if (pending) {
         timer->due = 0;
@@ -186,8 +173,7 @@ static void stop(struct collector *c, uint64_t tick, uint32_t id)
 static void place_reaction(struct collector *c, uint64_t tick, uint64_t event,
                            const struct trace_cause *cause)
 {
-    const struct timer *timer = timer_of(c, cause->id);
-    if ((tick == 0 || timer->fired != tick) && c->info->misplaced++ == 0) {
+    if ((tick == 0 || c->timers[cause->id].fired != tick) && c->info->misplaced++ == 0) {
         c->info->misplaced_event = event;
     }
 }
@@ -234,8 +220,9 @@ static bool read_through(struct collector *c, struct trace_reader *reader, struc
     struct progress progress;
     progress_begin(&progress, "reading", "operations", header->events);
     struct trace_block block;
-    int got = trace_reader_rewind(reader, error) ? 1 : -1;
-    while (got == 1 && (got = trace_reader_next(reader, &block, error)) == 1) {
+    int got;
+    trace_reader_rewind(reader);
+    while ((got = trace_reader_next(reader, &block, error)) == 1) {
         for (size_t g = 0; g < block.group_count; g++) {
             take_group(c, header, &block, &block.groups[g]);
         }
@@ -315,14 +302,14 @@ bool trace_info_collect(struct trace_reader *reader, struct trace_info *info,
                         struct trace_portrait *portrait, struct error *error)
 {
     struct trace_portrait unwanted = {0};
+    const struct trace_header *header = trace_reader_header(reader);
     portrait = portrait != NULL ? portrait : &unwanted;
-    trace_portrait_begin(portrait, trace_reader_header(reader));
-    *info = (struct trace_info){.file_bytes = trace_reader_file_bytes(reader),
-                                .blocks = trace_reader_blocks(reader)};
+    trace_portrait_begin(portrait, header);
+    *info = (struct trace_info){0};
     struct collector c = {
         .info = info,
         .portrait = portrait,
-        .pages = memory_new(PAGES, sizeof *c.pages),
+        .timers = memory_sparse(header->ids, sizeof *c.timers),
         .delays = memory_new(DELAY_SLOTS, sizeof *c.delays),
         .histogram = memory_new(HISTOGRAM, sizeof *c.histogram),
     };
@@ -332,13 +319,10 @@ bool trace_info_collect(struct trace_reader *reader, struct trace_info *info,
         info->dispersion_100ms = trace_dispersion_index(&c.starts_100ms);
         info->dispersion_1s = trace_dispersion_index(&c.starts_1s);
         portrait->delay_count = sort_delays(&c);
-        find_percentiles(&c, portrait->delay_count, trace_reader_header(reader));
+        find_percentiles(&c, portrait->delay_count, header);
     }
     portrait->delays = c.delays;
-    for (size_t i = 0; i < PAGES; i++) {
-        free(c.pages[i]);
-    }
-    free(c.pages);
+    memory_sparse_free(c.timers, header->ids, sizeof *c.timers);
     free(c.heap);
     free(c.histogram);
     trace_portrait_release(&unwanted);
@@ -447,7 +431,7 @@ void trace_info_print(FILE *stream, const char *path, const struct trace_header 
     (void)fprintf(stream,
                   "  file              %" PRIu64 " bytes, %" PRIu64 " blocks, %.2f bytes an "
                   "operation\n",
-                  info->file_bytes, info->blocks, share(info->file_bytes, header->events));
+                  header->file_bytes, header->blocks, share(header->file_bytes, header->events));
     (void)fprintf(stream, "  origin            %s\n", header->origin);
 }
 
@@ -494,8 +478,8 @@ json_t *trace_info_json(const char *path, const struct trace_header *header,
         {"busy_ticks", info->busy_ticks},
         {"busiest_tick", info->busiest_tick},
         {"busiest_tick_events", info->busiest_tick_events},
-        {"file_bytes", info->file_bytes},
-        {"blocks", info->blocks},
+        {"file_bytes", header->file_bytes},
+        {"blocks", header->blocks},
     };
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
         (void)json_object_set_new(json, numbers[i].name,
@@ -508,7 +492,7 @@ json_t *trace_info_json(const char *path, const struct trace_header *header,
     (void)json_object_set_new(json, "open_loop", json_boolean(!header->causes_known));
     (void)json_object_set_new(json, "share_fired", json_real(share(info->fired, header->starts)));
     (void)json_object_set_new(json, "bytes_per_event",
-                              json_real(share(info->file_bytes, header->events)));
+                              json_real(share(header->file_bytes, header->events)));
     (void)json_object_set_new(json, "origin", json_loads(header->origin, 0, NULL));
     return json;
 }

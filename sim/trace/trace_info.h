@@ -20,8 +20,6 @@
 #define TRACE_INFO_DISTINCT_MAX UINT32_C(131072)
 
 struct trace_info {
-    uint64_t file_bytes;
-    uint64_t blocks;
     uint64_t window_events;   /* from warmup_end_tick on */
     uint64_t window_fired;    /* from the first of these on, as `fired` */
     uint64_t restarts;        /* starts of a pending timer */

@@ -22,10 +22,6 @@
 /* Longest recording, so that sums of a few lengths and delays stay in range. */
 #define LENGTH_MAX   ((int64_t)(TRACE_TICK_MAX / 16))
 
-/* Few ids may be spread over a wide range: their numbers are allocated by pages. */
-#define PAGE_IDS     4096u
-#define PAGES        (UINT32_MAX / PAGE_IDS + 1)
-
 /* The state of a timer while the recording is read. */
 struct loop_timer {
     uint64_t arming;     /* the start by which it is pending, or NO_STEP */
@@ -43,10 +39,8 @@ struct loader {
     const struct trace_header *header;
     const char *path;
     const char *output;
-    int fd; /* of the temporary file */
-    size_t reserved_bytes;
-    struct loop_step *steps;  /* writable */
-    uint32_t **pages;         /* by id: 0, or the timer's number plus 1 */
+    int fd;                   /* of the temporary file */
+    uint32_t *numbers;        /* by id: 0, or the timer's number plus 1; few ids may be used */
     struct loop_timer *lives; /* by number, in the order of their first use */
     uint32_t life_count;
     uint32_t life_room;
@@ -64,73 +58,41 @@ static bool no_room(const struct loader *loader, size_t bytes, int why)
                      loader->output, bytes, strerror(why));
 }
 
-static bool open_file(struct loader *loader)
-{
-    char folder[PATH_MAX];
-    (void)snprintf(folder, sizeof folder, "%s", loader->output);
-    loader->fd = temporary_open_nameless(dirname(folder));
-    return loader->fd >= 0 || no_room(loader, loader->loop->mapped_bytes, errno);
-}
-
-/* Map as many steps as the header names. Space for them is allocated only as they are read. */
+/* Map as many steps as the header names. Space for them is allocated on the disk before: writing to
+ * a mapped file on a full disk would end the process. */
 static bool map_file(struct loader *loader)
 {
     struct trace_loop *loop = loader->loop;
     const uint64_t events = loader->header->events;
-    if (events > PTRDIFF_MAX / sizeof *loader->steps) {
+    char folder[PATH_MAX];
+    if (events > PTRDIFF_MAX / sizeof *loop->steps) {
         return no_room(loader, SIZE_MAX, EFBIG);
     }
-    loop->mapped_bytes = (size_t)events * sizeof *loader->steps;
-    if (!open_file(loader)) {
-        return false;
-    }
-    void *mapped =
-        mmap(NULL, loop->mapped_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, loader->fd, 0);
+    const size_t bytes = (size_t)events * sizeof *loop->steps;
+    (void)snprintf(folder, sizeof folder, "%s", loader->output);
+    loader->fd = temporary_open_nameless(dirname(folder));
+    int why = loader->fd < 0 ? errno : posix_fallocate(loader->fd, 0, (off_t)bytes);
+    void *mapped = why == 0 ? mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, loader->fd, 0)
+                            : MAP_FAILED;
     if (mapped == MAP_FAILED) {
-        return no_room(loader, loop->mapped_bytes, errno);
+        return no_room(loader, bytes, why != 0 ? why : errno);
     }
-    loader->steps = mapped;
-    loop->steps = loader->steps;
-    return true;
-}
-
-/* Allocate space for `count` more steps on the disk: writing to a mapped file on a full disk would
- * end the process. */
-static bool reserve(struct loader *loader, uint64_t count)
-{
-    if (count > loader->header->events - loader->loop->step_count) {
-        return error_set(
-            loader->error,
-            "%s: its blocks have more operations than its header says; make or copy the file again",
-            loader->path);
-    }
-    size_t bytes = (size_t)(loader->loop->step_count + count) * sizeof *loader->steps;
-    if (bytes > loader->reserved_bytes) {
-        int why = posix_fallocate(loader->fd, (off_t)loader->reserved_bytes,
-                                  (off_t)(bytes - loader->reserved_bytes));
-        if (why != 0) {
-            return no_room(loader, bytes, why);
-        }
-        loader->reserved_bytes = bytes;
-    }
+    loop->steps = mapped;
+    loop->mapped_bytes = bytes;
     return true;
 }
 
 /* Return a timer's number, a new one if it has none. */
 static uint32_t number_of(struct loader *loader, uint32_t id)
 {
-    uint32_t **page = &loader->pages[id / PAGE_IDS];
-    if (*page == NULL) {
-        *page = memory_new(PAGE_IDS, sizeof **page);
-    }
-    uint32_t *entry = &(*page)[id % PAGE_IDS];
-    if (*entry == 0) {
+    uint32_t *number = &loader->numbers[id];
+    if (*number == 0) {
         MEMORY_REACH(loader->lives, loader->life_room, loader->life_count);
         loader->lives[loader->life_count] = (struct loop_timer){
             .arming = NO_STEP, .first_step = NO_STEP, .fired = INT64_MIN, .last = INT64_MIN};
-        *entry = ++loader->life_count;
+        *number = ++loader->life_count;
     }
-    return *entry - 1;
+    return *number - 1;
 }
 
 /* --- reading --------------------------------------------------------------------------------- */
@@ -139,7 +101,7 @@ static uint32_t number_of(struct loader *loader, uint32_t id)
 static void settle(struct loader *loader, struct loop_timer *life, int64_t tick)
 {
     if (life->arming != NO_STEP && life->due <= tick) {
-        struct loop_step *arming = &loader->steps[life->arming];
+        struct loop_step *arming = &loader->loop->steps[life->arming];
         arming->end = life->due;
         life->fired = life->due;
         life->fired_from_warmup = arming->tick < 0;
@@ -171,7 +133,7 @@ static bool take(struct loader *loader, uint64_t tick, const struct trace_record
 {
     struct trace_loop *loop = loader->loop;
     uint64_t index = loop->step_count++;
-    struct loop_step *step = &loader->steps[index];
+    struct loop_step *step = &loader->loop->steps[index];
     *step = (struct loop_step){.tick = (int64_t)tick - (int64_t)loader->header->warmup_end_tick,
                                .op = (uint8_t)record->op};
     step->id = number_of(loader, record->id);
@@ -186,7 +148,7 @@ static bool take(struct loader *loader, uint64_t tick, const struct trace_record
     struct loop_timer *life = &loader->lives[step->id];
     settle(loader, life, step->tick);
     if (life->arming != NO_STEP) {
-        loader->steps[life->arming].end = step->tick;
+        loader->loop->steps[life->arming].end = step->tick;
         life->arming = NO_STEP;
     }
     life->last = step->tick;
@@ -213,9 +175,9 @@ static bool take_all(struct loader *loader, struct trace_reader *reader)
     struct progress progress;
     progress_begin(&progress, "reading", "operations", loader->header->events);
     struct trace_block block;
-    int got = trace_reader_rewind(reader, loader->error) ? 1 : -1;
+    int got = 1;
+    trace_reader_rewind(reader);
     while (got == 1 && (got = trace_reader_next(reader, &block, loader->error)) == 1) {
-        got = reserve(loader, block.record_count) ? 1 : -1;
         for (size_t g = 0; got == 1 && g < block.group_count; g++) {
             const struct trace_group *group = &block.groups[g];
             for (uint32_t i = group->first; got == 1 && i < group->first + group->count; i++) {
@@ -242,11 +204,11 @@ static void end_life(struct loader *loader, struct loop_timer *life)
     if (life->arming == NO_STEP) {
         return;
     }
-    struct loop_step *arming = &loader->steps[life->arming];
+    struct loop_step *arming = &loader->loop->steps[life->arming];
     arming->end = life->due;
     if (life->first_step != NO_STEP &&
         (life->starts > 1 || life->due - length >= LEFT_LENGTHS * length)) {
-        struct loop_step *next = &loader->steps[life->first_step];
+        struct loop_step *next = &loader->loop->steps[life->first_step];
         if (length + next->tick < life->due) {
             next->marks |= LOOP_TAKES_OVER;
             arming->end = length + next->tick;
@@ -303,7 +265,7 @@ static void collect_left(struct loader *loader, struct keyed *keyed)
     uint32_t count = 0;
     for (uint32_t id = 0; id < loader->life_count && count < loop->left_count; id++) {
         if (loader->lives[id].arming != NO_STEP) {
-            loop->left[count] = loader->steps[loader->lives[id].arming];
+            loop->left[count] = loader->loop->steps[loader->lives[id].arming];
             keyed[count] = (struct keyed){.key = loop->left[count].end, .at = id};
             count++;
         }
@@ -366,10 +328,7 @@ static void release_loader(struct loader *loader)
     if (loader->fd >= 0) {
         (void)close(loader->fd);
     }
-    for (size_t i = 0; i < PAGES; i++) {
-        free(loader->pages[i]);
-    }
-    free(loader->pages);
+    memory_sparse_free(loader->numbers, loader->header->ids, sizeof *loader->numbers);
     free(loader->lives);
 }
 
@@ -394,7 +353,7 @@ bool trace_loop_read(struct trace_loop *loop, struct trace_reader *reader, const
                          path, header->end_tick, LENGTH_MAX);
     }
     loop->length_ticks = (int64_t)(header->end_tick - header->warmup_end_tick);
-    loader.pages = memory_new(PAGES, sizeof *loader.pages);
+    loader.numbers = memory_sparse(header->ids, sizeof *loader.numbers);
     bool good = map_file(&loader) && take_all(&loader, reader);
     if (good) {
         finish(&loader);
@@ -447,7 +406,7 @@ static void release_numbering(struct loop_numbering *numbering)
 void trace_loop_release(struct trace_loop *loop)
 {
     if (loop->steps != NULL) {
-        (void)munmap((void *)loop->steps, loop->mapped_bytes);
+        (void)munmap(loop->steps, loop->mapped_bytes);
     }
     free(loop->left);
     release_numbering(&loop->by_last);

@@ -62,7 +62,7 @@ struct loop_numbering {
 };
 
 struct trace_loop {
-    const struct loop_step *steps;
+    struct loop_step *steps;
     uint64_t step_count;
     uint64_t first_step;  /* of the window */
     int64_t length_ticks; /* of a pass */

@@ -11,11 +11,10 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char *const series_words[] = {
-#define PORTRAIT_SERIES_WORD(code, word) word,
-    PORTRAIT_SERIES_MAP(PORTRAIT_SERIES_WORD)
-#undef PORTRAIT_SERIES_WORD
-};
+static const char *const series_words[] = {[PORTRAIT_START] = "start",
+                                           [PORTRAIT_RESTART] = "restart",
+                                           [PORTRAIT_STOP] = "stop",
+                                           [PORTRAIT_EXPIRY] = "expiry"};
 
 /* Bars of the delays for each power of ten. */
 #define BARS_PER_DECADE 10.0

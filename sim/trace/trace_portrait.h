@@ -21,15 +21,12 @@
 /* The traces in one picture. */
 #define PORTRAITS_MAX            2
 
-#define PORTRAIT_SERIES_MAP(X)                                                                     \
-    X(PORTRAIT_START, "start")                                                                     \
-    X(PORTRAIT_RESTART, "restart") X(PORTRAIT_STOP, "stop") X(PORTRAIT_EXPIRY, "expiry")
-
 enum portrait_series {
-#define PORTRAIT_SERIES_ENUM(code, word) code,
-    PORTRAIT_SERIES_MAP(PORTRAIT_SERIES_ENUM)
-#undef PORTRAIT_SERIES_ENUM
-        PORTRAIT_SERIES
+    PORTRAIT_START,
+    PORTRAIT_RESTART,
+    PORTRAIT_STOP,
+    PORTRAIT_EXPIRY,
+    PORTRAIT_SERIES
 };
 
 struct portrait_delay {

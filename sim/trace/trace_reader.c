@@ -18,16 +18,6 @@
 /* The remedy for damage. */
 #define REMEDY "make or copy the file again"
 
-/* No section's content is longer. */
-#define RAW_MAX                                                                                    \
-    (TRACE_BLOCK_RAW_MAX > TRACE_ORIGIN_MAX_BYTES ? TRACE_BLOCK_RAW_MAX : TRACE_ORIGIN_MAX_BYTES)
-
-/* Grows on demand: most sections are far smaller than the maximum. */
-struct buffer {
-    uint8_t *bytes;
-    size_t capacity;
-};
-
 /* The position in the blocks, and their sums up to it. */
 struct position {
     uint64_t at;
@@ -45,14 +35,16 @@ struct trace_reader {
     char *path;
     char *origin;
     int fd;
-    uint64_t file_bytes;
     uint64_t origin_at;
-    uint64_t blocks;
     ZSTD_DCtx *zstd;
-    struct buffer raw;
-    struct buffer stored;
+    /* A section. Most are far smaller than the maximum. */
+    uint8_t *raw;
+    uint8_t *stored;
+    size_t raw_room;
+    size_t stored_room;
     struct trace_decoded *decoded;
     struct position position;
+    XXH3_state_t *sum; /* NULL: not wanted */
 };
 
 /* The fields of a section's head. */
@@ -111,30 +103,21 @@ static const char *read_section_head(const struct trace_reader *reader, uint64_t
     return NULL;
 }
 
-/* Make room for `bytes` bytes; the old content is lost. */
-static void make_room(struct buffer *buffer, size_t bytes)
-{
-    if (buffer->bytes == NULL || bytes > buffer->capacity) {
-        free(buffer->bytes);
-        buffer->bytes = memory_bytes(bytes);
-        buffer->capacity = bytes;
-    }
-}
-
 /* Read, check and decompress the section at `at` to reader->raw. */
 static const char *read_section(struct trace_reader *reader, uint64_t at, uint32_t kind,
                                 uint64_t index, size_t raw_max, struct section *section)
 {
-    const char *why = read_section_head(reader, at, reader->file_bytes, section);
+    const char *why = read_section_head(reader, at, reader->header.file_bytes, section);
     if (why != NULL) {
         return why;
     }
-    if (section->stored_bytes > ZSTD_compressBound(RAW_MAX) || section->raw_bytes > raw_max) {
+    if (section->stored_bytes > ZSTD_compressBound(TRACE_BLOCK_RAW_MAX) ||
+        section->raw_bytes > raw_max) {
         return "its sizes are out of range: it was altered";
     }
-    make_room(&reader->stored, section->stored_bytes);
-    uint8_t *stored = reader->stored.bytes;
-    why = read_at(reader->fd, stored, section->stored_bytes, at + TRACE_SECTION_BYTES);
+    MEMORY_REACH(reader->stored, reader->stored_room, section->stored_bytes);
+    const uint8_t *stored = reader->stored;
+    why = read_at(reader->fd, reader->stored, section->stored_bytes, at + TRACE_SECTION_BYTES);
     if (why != NULL) {
         return why;
     }
@@ -144,11 +127,11 @@ static const char *read_section(struct trace_reader *reader, uint64_t at, uint32
     if (section->kind != kind || section->index != index) {
         return "something else is in its place";
     }
-    make_room(&reader->raw, section->raw_bytes);
+    MEMORY_REACH(reader->raw, reader->raw_room, section->raw_bytes);
     if (section->stored_bytes == 0) {
         return section->raw_bytes == 0 ? NULL : "its content is missing";
     }
-    size_t got = ZSTD_decompressDCtx(reader->zstd, reader->raw.bytes, section->raw_bytes, stored,
+    size_t got = ZSTD_decompressDCtx(reader->zstd, reader->raw, section->raw_bytes, stored,
                                      section->stored_bytes);
     if (ZSTD_isError(got) || got != section->raw_bytes) {
         return "it decompresses to the wrong size";
@@ -165,8 +148,9 @@ void trace_reader_close(struct trace_reader *reader)
         (void)close(reader->fd);
     }
     (void)ZSTD_freeDCtx(reader->zstd);
-    free(reader->raw.bytes);
-    free(reader->stored.bytes);
+    (void)XXH3_freeState(reader->sum);
+    free(reader->raw);
+    free(reader->stored);
     free(reader->decoded);
     free(reader->origin);
     free(reader->path);
@@ -179,7 +163,7 @@ static bool report_truncation(const struct trace_reader *reader, uint64_t actual
 {
     uint64_t at = TRACE_HEADER_BYTES;
     uint64_t block = 0;
-    while (block < reader->blocks) {
+    while (block < reader->header.blocks) {
         struct section section;
         if (read_section_head(reader, at, actual_bytes, &section) != NULL ||
             section.kind != TRACE_SECTION_BLOCK) {
@@ -188,17 +172,17 @@ static bool report_truncation(const struct trace_reader *reader, uint64_t actual
         at += TRACE_SECTION_BYTES + section.stored_bytes;
         block++;
     }
-    if (block < reader->blocks) {
+    if (block < reader->header.blocks) {
         return error_set(error,
                          "%s: block %" PRIu64 ": truncated: the file has %" PRIu64 " of %" PRIu64
                          " bytes and %" PRIu64 " of %" PRIu64 " blocks; " REMEDY,
-                         reader->path, block, actual_bytes, reader->file_bytes, block,
-                         reader->blocks);
+                         reader->path, block, actual_bytes, reader->header.file_bytes, block,
+                         reader->header.blocks);
     }
     return error_set(error,
                      "%s: truncated after the last block, %" PRIu64 ": the file has %" PRIu64
                      " of %" PRIu64 " bytes; " REMEDY,
-                     reader->path, reader->blocks, actual_bytes, reader->file_bytes);
+                     reader->path, reader->header.blocks, actual_bytes, reader->header.file_bytes);
 }
 
 static bool read_header(struct trace_reader *reader, struct error *error)
@@ -256,25 +240,26 @@ static bool read_header(struct trace_reader *reader, struct error *error)
     header->max_slack_ticks = trace_get_u32(head + TRACE_AT_MAX_SLACK);
     uint32_t causes_known = trace_get_u32(head + TRACE_AT_CAUSES_KNOWN);
     header->causes_known = causes_known != 0;
-    reader->file_bytes = trace_get_u64(head + TRACE_AT_FILE_BYTES);
+    header->file_bytes = trace_get_u64(head + TRACE_AT_FILE_BYTES);
     reader->origin_at = trace_get_u64(head + TRACE_AT_ORIGIN);
-    reader->blocks = trace_get_u64(head + TRACE_AT_BLOCKS);
+    header->blocks = trace_get_u64(head + TRACE_AT_BLOCKS);
     if (header->tick_ns == 0 || header->tick_ns > TRACE_TICK_NS_MAX ||
         header->starts > header->events || header->stops != header->events - header->starts ||
         header->warmup_end_tick > header->end_tick || header->end_tick > TRACE_TICK_MAX + 1 ||
         header->max_delay_ticks > TRACE_TICK_MAX || ids > UINT32_MAX ||
-        reader->blocks > header->events || header->events / TRACE_BLOCK_RECORDS > reader->blocks ||
-        reader->origin_at > reader->file_bytes || causes_known > 1 ||
+        header->blocks > header->events || header->events / TRACE_BLOCK_RECORDS > header->blocks ||
+        header->blocks > header->file_bytes / TRACE_SECTION_BYTES ||
+        reader->origin_at > header->file_bytes || causes_known > 1 ||
         header->reactions > (causes_known != 0 ? header->events : 0)) {
         return error_set(error, "%s: header: its numbers contradict each other; " REMEDY,
                          reader->path);
     }
-    if (actual_bytes < reader->file_bytes) {
+    if (actual_bytes < header->file_bytes) {
         return report_truncation(reader, actual_bytes, error);
     }
-    if (actual_bytes > reader->file_bytes) {
+    if (actual_bytes > header->file_bytes) {
         return error_set(error, "%s: %" PRIu64 " bytes too many after the end; " REMEDY,
-                         reader->path, actual_bytes - reader->file_bytes);
+                         reader->path, actual_bytes - header->file_bytes);
     }
     return true;
 }
@@ -282,27 +267,28 @@ static bool read_header(struct trace_reader *reader, struct error *error)
 static bool read_trailer(struct trace_reader *reader, struct error *error)
 {
     struct section section;
-    const char *why = read_section(reader, reader->origin_at, TRACE_SECTION_ORIGIN, reader->blocks,
-                                   TRACE_ORIGIN_MAX_BYTES, &section);
+    const char *why = read_section(reader, reader->origin_at, TRACE_SECTION_ORIGIN,
+                                   reader->header.blocks, TRACE_ORIGIN_MAX_BYTES, &section);
     if (why == NULL) {
         reader->origin = memory_bytes((size_t)section.raw_bytes + 1);
-        (void)memcpy(reader->origin, reader->raw.bytes, section.raw_bytes);
+        (void)memcpy(reader->origin, reader->raw, section.raw_bytes);
         reader->origin[section.raw_bytes] = '\0';
         reader->header.origin = reader->origin;
         (void)trace_origin_valid(reader->origin, section.raw_bytes, &why);
     }
     if (why != NULL) {
         return error_set(error, "%s: origin, after the last block, %" PRIu64 ": %s; " REMEDY,
-                         reader->path, reader->blocks, why);
+                         reader->path, reader->header.blocks, why);
     }
     uint64_t end_at = reader->origin_at + TRACE_SECTION_BYTES + section.stored_bytes;
-    why = read_section(reader, end_at, TRACE_SECTION_END, reader->blocks, 0, &section);
-    if (why == NULL && end_at + TRACE_SECTION_BYTES + section.stored_bytes != reader->file_bytes) {
+    why = read_section(reader, end_at, TRACE_SECTION_END, reader->header.blocks, 0, &section);
+    if (why == NULL &&
+        end_at + TRACE_SECTION_BYTES + section.stored_bytes != reader->header.file_bytes) {
         why = "it is not at the file's end";
     }
     if (why != NULL) {
         return error_set(error, "%s: end marker, after the last block, %" PRIu64 ": %s; " REMEDY,
-                         reader->path, reader->blocks, why);
+                         reader->path, reader->header.blocks, why);
     }
     return true;
 }
@@ -328,23 +314,18 @@ struct trace_reader *trace_reader_open(const char *path, struct error *error)
     reader->zstd = memory_made(ZSTD_createDCtx());
     /* Not zeroed: it is megabytes, which a small trace does not need. */
     reader->decoded = memory_bytes(sizeof *reader->decoded);
-    if (standard && !standard_input_seekable(TRACE_MAGIC, TRACE_MAGIC_BYTES, error)) {
+    bool good = !standard || standard_input_seekable(TRACE_MAGIC, TRACE_MAGIC_BYTES, error);
+    if (good) {
+        /* O_NONBLOCK: refuse a pipe without waiting for its writer. */
+        reader->fd = standard ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
+                              : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+        good = reader->fd >= 0 || error_set(error, "%s: cannot be read: %s", path, strerror(errno));
+    }
+    if (!good || !read_header(reader, error) || !read_trailer(reader, error)) {
         trace_reader_close(reader);
         return NULL;
     }
-    /* O_NONBLOCK: refuse a pipe without waiting for its writer. */
-    reader->fd = standard ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
-                          : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (reader->fd < 0) {
-        (void)error_set(error, "%s: cannot be read: %s", path, strerror(errno));
-        trace_reader_close(reader);
-        return NULL;
-    }
-    if (!read_header(reader, error) || !read_trailer(reader, error) ||
-        !trace_reader_rewind(reader, error)) {
-        trace_reader_close(reader);
-        return NULL;
-    }
+    trace_reader_rewind(reader);
     return reader;
 }
 
@@ -365,47 +346,35 @@ static int finish(const struct trace_reader *reader, struct error *error)
         (void)error_set(error,
                         "%s: after the last block, %" PRIu64
                         ": the blocks' sums contradict the header; " REMEDY,
-                        reader->path, reader->blocks);
+                        reader->path, reader->header.blocks);
         return -1;
     }
     return 0;
 }
 
-int trace_reader_next(struct trace_reader *reader, struct trace_block *block, struct error *error)
+/* Whether there are more operations than the header says. */
+static bool is_excess(const struct trace_header *header, const struct position *position)
+{
+    return position->reactions > header->reactions ||
+           position->events - position->reactions > header->events - header->reactions;
+}
+
+/* Decode the block at the position, and move beyond it. */
+static bool read_block(struct trace_reader *reader, struct error *error)
 {
     struct position *position = &reader->position;
-    if (position->block == reader->blocks) {
-        return finish(reader, error);
-    }
     struct section section;
     const char *why = read_section(reader, position->at, TRACE_SECTION_BLOCK, position->block,
                                    TRACE_BLOCK_RAW_MAX, &section);
     if (why == NULL) {
-        const struct trace_block_limits limits = {
-            .min_tick = position->last_tick,
-            .end_tick = reader->header.end_tick,
-            .max_delay_ticks = reader->header.max_delay_ticks,
-            .max_slack_ticks = reader->header.max_slack_ticks,
-            .ids = reader->header.ids,
-        };
-        why = trace_block_decode(reader->raw.bytes, section.raw_bytes, section.records, &limits,
-                                 reader->decoded);
+        why = trace_block_decode(reader->raw, section.raw_bytes, section.records,
+                                 position->last_tick, &reader->header, reader->decoded);
     }
     if (why != NULL) {
-        (void)error_set(error, "%s: block %" PRIu64 ": %s; " REMEDY, reader->path, position->block,
-                        why);
-        return -1;
+        return error_set(error, "%s: block %" PRIu64 ": %s; " REMEDY, reader->path, position->block,
+                         why);
     }
     const struct trace_decoded *decoded = reader->decoded;
-    *block = (struct trace_block){
-        .records = decoded->records,
-        .causes = decoded->has_causes ? decoded->causes : NULL,
-        .groups = decoded->groups,
-        .record_count = decoded->record_count,
-        .group_count = decoded->group_count,
-        .index = position->block,
-        .first_event = position->events,
-    };
     position->at += TRACE_SECTION_BYTES + section.stored_bytes;
     position->block++;
     position->last_tick = decoded->groups[decoded->group_count - 1].tick;
@@ -418,22 +387,82 @@ int trace_reader_next(struct trace_reader *reader, struct trace_block *block, st
     if (decoded->max_slack_ticks > position->max_slack_ticks) {
         position->max_slack_ticks = decoded->max_slack_ticks;
     }
-    return 1;
-}
-
-bool trace_reader_rewind(struct trace_reader *reader, struct error *error)
-{
-    (void)error;
-    reader->position = (struct position){.at = TRACE_HEADER_BYTES};
     return true;
 }
 
-uint64_t trace_reader_blocks(const struct trace_reader *reader)
+/* Add a block's operations to the checksum. */
+static void sum_block(XXH3_state_t *sum, const struct trace_block *block)
 {
-    return reader->blocks;
+    struct {
+        uint64_t tick;
+        uint64_t deadline;
+        uint64_t operation;
+        struct trace_cause cause;
+    } item;
+    const size_t bytes =
+        offsetof(__typeof__(item), cause) + (block->causes != NULL ? sizeof item.cause : 0);
+    for (size_t g = 0; g < block->group_count; g++) {
+        const struct trace_group *group = &block->groups[g];
+        for (uint32_t i = group->first; i < group->first + group->count; i++) {
+            const struct trace_record *record = &block->records[i];
+            item.tick = group->tick;
+            item.deadline = record->deadline;
+            item.operation = (uint64_t)record->op << 32 | record->id;
+            if (block->causes != NULL) {
+                item.cause = block->causes[i];
+            }
+            (void)XXH3_64bits_update(sum, &item, bytes);
+        }
+    }
 }
 
-uint64_t trace_reader_file_bytes(const struct trace_reader *reader)
+int trace_reader_next(struct trace_reader *reader, struct trace_block *block, struct error *error)
 {
-    return reader->file_bytes;
+    const struct position *position = &reader->position;
+    const struct trace_decoded *decoded = reader->decoded;
+    do {
+        if (position->block == reader->header.blocks) {
+            return finish(reader, error);
+        }
+        if (!read_block(reader, error)) {
+            return -1;
+        }
+        /* The caller has no room for an excess, which is an error at the end at the latest. */
+    } while (is_excess(&reader->header, position));
+    *block = (struct trace_block){
+        .records = decoded->records,
+        .causes = decoded->has_causes ? decoded->causes : NULL,
+        .groups = decoded->groups,
+        .record_count = decoded->record_count,
+        .group_count = decoded->group_count,
+        .index = position->block - 1,
+        .first_event = position->events - decoded->record_count,
+    };
+    if (reader->sum != NULL) {
+        sum_block(reader->sum, block);
+    }
+    return 1;
+}
+
+void trace_reader_rewind(struct trace_reader *reader)
+{
+    const struct trace_header *header = &reader->header;
+    const uint64_t frame[] = {header->tick_ns, header->warmup_end_tick, header->end_tick,
+                              header->ids};
+    reader->position = (struct position){.at = TRACE_HEADER_BYTES};
+    if (reader->sum != NULL) {
+        (void)XXH3_64bits_reset(reader->sum);
+        (void)XXH3_64bits_update(reader->sum, frame, sizeof frame);
+    }
+}
+
+void trace_reader_sum(struct trace_reader *reader)
+{
+    reader->sum = reader->sum != NULL ? reader->sum : memory_made(XXH3_createState());
+    trace_reader_rewind(reader);
+}
+
+uint64_t trace_reader_checksum(const struct trace_reader *reader)
+{
+    return XXH3_64bits_digest(reader->sum);
 }

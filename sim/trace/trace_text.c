@@ -144,24 +144,26 @@ static const char *get_number(const char *at, uint64_t *value)
     return errno == 0 ? end : NULL;
 }
 
-static const char *get_word(const char *at, const char *word)
+/* Go past a word, if it is next. */
+static bool take_word(const char **at, const char *word)
 {
     size_t n = strlen(word);
-    return strncmp(at, word, n) == 0 ? at + n : NULL;
+    bool taken = strncmp(*at, word, n) == 0;
+    *at += taken ? n : 0;
+    return taken;
 }
 
 static bool read_comment(struct text *text, const char *line, struct error *error)
 {
     const char *at = line + 1 + strspn(line + 1, " ");
-    const char *origin = get_word(at, "origin: ");
-    if (origin != NULL) {
+    if (take_word(&at, "origin: ")) {
         free(text->origin);
-        text->origin = memory_copy(origin);
+        text->origin = memory_copy(at);
         return true;
     }
     for (unsigned key = 0; key < KEY_NUMBERS; key++) {
-        const char *value = get_word(at, key_names[key]);
-        if (value != NULL && (value = get_word(value, ": ")) != NULL) {
+        const char *value = at;
+        if (take_word(&value, key_names[key]) && take_word(&value, ": ")) {
             value = get_number(value, &text->number[key]);
             if (value == NULL || *value != '\0' ||
                 (key == KEY_IDS && text->number[key] > UINT32_MAX)) {
@@ -224,42 +226,37 @@ static bool read_rest(const struct text *text, char *rest, enum trace_op op,
     return rest == NULL || refuse(text, error, "something follows the last column");
 }
 
-static bool read_row(struct text *text, char *line, struct error *error)
+static bool read_row(struct text *text, char *rest, struct error *error)
 {
     uint64_t tick;
     uint64_t id;
     uint64_t delay = 0;
-    enum trace_op op = TRACE_START;
     struct trace_cause cause = {0};
-    const char *at = get_number(line, &tick);
-    if (at == NULL || *at++ != ',') {
+    const char *at = get_number(strsep(&rest, ","), &tick);
+    if (at == NULL || *at != '\0' || rest == NULL) {
         return refuse(text, error, "no tick: a row is tick,id,op,delay");
     }
-    at = get_number(at, &id);
-    if (at == NULL || *at++ != ',' || id > UINT32_MAX) {
+    at = get_number(strsep(&rest, ","), &id);
+    if (at == NULL || *at != '\0' || rest == NULL || id > UINT32_MAX) {
         return refuse(text, error,
                       "no timer id of 32 bits after the tick; names of another kind are taken by "
                       "`timerlab trace import events --time tick --time-unit ms --op op --key id`");
     }
-    const char *rest = get_word(at, "start,");
-    if (rest != NULL) {
-        at = get_number(rest, &delay);
-        if (at == NULL) {
-            return refuse(text, error, "a start needs a delay in ticks");
-        }
-    } else {
-        op = TRACE_STOP;
-        at = get_word(at, "stop");
-        if (at == NULL || (*at != ',' && *at != '\0')) {
-            return refuse(text, error, "the operation is neither start nor stop");
-        }
-        at += *at == ',';
+    at = strsep(&rest, ",");
+    enum trace_op op = strcmp(at, "stop") == 0 ? TRACE_STOP : TRACE_START;
+    if (op == TRACE_START && (strcmp(at, "start") != 0 || rest == NULL)) {
+        return refuse(text, error, "the operation is neither start nor stop");
     }
-    if (*at != '\0' && (*at != ',' || (!text->causes && !text->slack))) {
+    at = rest != NULL ? strsep(&rest, ",") : "";
+    at = op == TRACE_START ? get_number(at, &delay) : at;
+    if (at == NULL) {
+        return refuse(text, error, "a start needs a delay in ticks");
+    }
+    if (*at != '\0' || (rest != NULL && !text->causes && !text->slack)) {
         return refuse(text, error,
                       op == TRACE_STOP ? "a stop has no delay" : "something follows the delay");
     }
-    if (*at == ',' && !read_rest(text, line + (at + 1 - line), op, &cause, error)) {
+    if (rest != NULL && !read_rest(text, rest, op, &cause, error)) {
         return false;
     }
     struct error why;
@@ -295,14 +292,11 @@ static bool read_line(struct text *text, const struct line *line, struct error *
     if (text->header_seen) {
         return read_row(text, row, error);
     }
-    const char *rest = get_word(row, header_row);
-    const char *after = rest != NULL ? get_word(rest, cause_column) : NULL;
-    text->causes = after != NULL;
-    rest = text->causes ? after : rest;
-    after = rest != NULL ? get_word(rest, slack_column) : NULL;
-    text->slack = after != NULL;
-    rest = text->slack ? after : rest;
-    text->header_seen = rest != NULL && *rest == '\0';
+    const char *rest = row;
+    bool begins = take_word(&rest, header_row);
+    text->causes = begins && take_word(&rest, cause_column);
+    text->slack = begins && take_word(&rest, slack_column);
+    text->header_seen = begins && *rest == '\0';
     if (text->causes) {
         trace_writer_declare_causes(text->writer);
     }
@@ -351,7 +345,6 @@ static uint32_t least_ids(const struct text *text, const struct trace_text_optio
 static bool commit(struct text *text, const struct trace_text_options *options, struct error *error)
 {
     struct trace_writer *writer = text->writer;
-    text->writer = NULL;
     uint64_t events = trace_writer_events(writer);
     uint64_t tick_ns = options->tick_ns != 0     ? options->tick_ns
                        : text->said[KEY_TICK_NS] ? text->number[KEY_TICK_NS]
@@ -362,15 +355,14 @@ static bool commit(struct text *text, const struct trace_text_options *options, 
     uint64_t end_tick = options->end_tick != NULL ? *options->end_tick : text->number[KEY_END_TICK];
     uint32_t min_ids = least_ids(text, options);
     if (end_said && events > 0 && end_tick <= text->last_tick) {
-        trace_writer_abort(writer);
         return error_set(
             error, "%s: end_tick %" PRIu64 " is not after the last operation, at tick %" PRIu64,
             text->name, end_tick, text->last_tick);
     }
     if (!trace_writer_set_tick_ns(writer, tick_ns, error)) {
-        trace_writer_abort(writer);
         return false;
     }
+    text->writer = NULL;
     char *made = options->origin == NULL && text->origin == NULL ? default_origin(text) : NULL;
     const char *origin = options->origin != NULL ? options->origin
                          : text->origin != NULL  ? text->origin

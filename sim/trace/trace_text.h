@@ -1,11 +1,7 @@
 /*
  * trace_text.h: a trace as text: CSV with the header row `tick,id,op,delay,cause,slack`, one
- * operation a row, op `start` or `stop`, delay empty for a stop. The cause is empty for an external
- * operation, otherwise the id of the timer that triggers it, and the base of the delay: `N` the
- * expiry, `Nr` the cause's deadline, `Na` the operation's tick. An open-loop trace has no such
- * column. The slack is in ticks, empty for none; a trace without any has no such column. Comment
- * lines after the last row, of the form `# key: value`, hold the rest: tick_ns, ids,
- * warmup_end_tick, end_tick, origin. Writing, reading and writing again gives the same bytes.
+ * operation a row, and the header in comment lines after the last. docs/reference/trace-format.md
+ * describes it. Writing, reading and writing again gives the same bytes.
  */
 #ifndef SIM_TRACE_TEXT_H
 #define SIM_TRACE_TEXT_H

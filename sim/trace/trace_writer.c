@@ -28,8 +28,6 @@ struct trace_writer {
     uint8_t *raw;
     uint8_t *stored;
     size_t stored_capacity;
-    uint64_t file_bytes;
-    uint64_t blocks;
     uint64_t last_tick;
     uint32_t max_id;
     int failed; /* errno of the first failed write; later writes fail with it */
@@ -103,7 +101,7 @@ static bool put_section(struct trace_writer *writer, uint32_t kind, uint32_t rec
     trace_put_u32(head + TRACE_SECTION_AT_RECORDS, records);
     trace_put_u32(head + TRACE_SECTION_AT_STORED, (uint32_t)stored_bytes);
     trace_put_u32(head + TRACE_SECTION_AT_RAW, (uint32_t)raw_bytes);
-    trace_put_u64(head + TRACE_SECTION_AT_INDEX, writer->blocks);
+    trace_put_u64(head + TRACE_SECTION_AT_INDEX, writer->header.blocks);
     trace_put_u64(head + TRACE_SECTION_AT_CHECKSUM,
                   trace_section_checksum(head, writer->stored, stored_bytes));
     FILE *stream = writer->file.stream;
@@ -111,7 +109,7 @@ static bool put_section(struct trace_writer *writer, uint32_t kind, uint32_t rec
         fwrite(writer->stored, 1, stored_bytes, stream) != stored_bytes) {
         return fail_writing(writer, error);
     }
-    writer->file_bytes += sizeof head + stored_bytes;
+    writer->header.file_bytes += sizeof head + stored_bytes;
     return true;
 }
 
@@ -122,7 +120,7 @@ static bool put_block(struct trace_writer *writer, struct error *error)
                      error)) {
         return false;
     }
-    writer->blocks++;
+    writer->header.blocks++;
     trace_columns_clear(writer->columns);
     return true;
 }
@@ -146,9 +144,7 @@ struct trace_writer *trace_writer_open(const char *path, uint64_t tick_ns, struc
         return NULL;
     }
     struct trace_writer *writer = memory_new(1, sizeof *writer);
-    size_t raw_max =
-        TRACE_BLOCK_RAW_MAX > TRACE_ORIGIN_MAX_BYTES ? TRACE_BLOCK_RAW_MAX : TRACE_ORIGIN_MAX_BYTES;
-    writer->stored_capacity = ZSTD_compressBound(raw_max);
+    writer->stored_capacity = ZSTD_compressBound(TRACE_BLOCK_RAW_MAX);
     writer->path = memory_copy(is_standard_stream(path) ? "standard output" : path);
     writer->zstd = memory_made(ZSTD_createCCtx());
     writer->columns = memory_bytes(sizeof *writer->columns);
@@ -168,7 +164,7 @@ struct trace_writer *trace_writer_open(const char *path, uint64_t tick_ns, struc
         trace_writer_abort(writer);
         return NULL;
     }
-    writer->file_bytes = sizeof blank;
+    writer->header.file_bytes = sizeof blank;
     return writer;
 }
 
@@ -302,9 +298,9 @@ static bool put_header(struct trace_writer *writer, uint64_t origin_at, struct e
     (void)memcpy(head, TRACE_MAGIC, TRACE_MAGIC_BYTES);
     trace_put_u32(head + TRACE_AT_VERSION, TRACE_FORMAT_VERSION);
     trace_put_u32(head + TRACE_AT_HEADER_BYTES, TRACE_HEADER_BYTES);
-    trace_put_u64(head + TRACE_AT_FILE_BYTES, writer->file_bytes);
+    trace_put_u64(head + TRACE_AT_FILE_BYTES, header->file_bytes);
     trace_put_u64(head + TRACE_AT_ORIGIN, origin_at);
-    trace_put_u64(head + TRACE_AT_BLOCKS, writer->blocks);
+    trace_put_u64(head + TRACE_AT_BLOCKS, header->blocks);
     trace_put_u64(head + TRACE_AT_TICK_NS, header->tick_ns);
     trace_put_u64(head + TRACE_AT_EVENTS, header->events);
     trace_put_u64(head + TRACE_AT_STARTS, header->starts);
@@ -348,7 +344,7 @@ static bool complete(struct trace_writer *writer, uint64_t warmup_end_tick, uint
     if (writer->columns->records > 0 && !put_block(writer, error)) {
         return false;
     }
-    uint64_t origin_at = writer->file_bytes;
+    uint64_t origin_at = writer->header.file_bytes;
     return put_origin(writer, origin, error) &&
            put_section(writer, TRACE_SECTION_END, 0, NULL, 0, error) &&
            put_header(writer, origin_at, error) && outfile_commit(&writer->file, error);

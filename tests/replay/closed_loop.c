@@ -20,11 +20,13 @@ struct script {
     struct stream *stream;
     struct closed_loop *loop;
     char log[400];
+    uint64_t reactions; /* carried out */
 };
 
 static void log_carried(void *ctx, const struct stream_operation *operation)
 {
     struct script *script = ctx;
+    script->reactions++;
     char done[64];
     char one[96];
     if (operation->op == TRACE_START) {
@@ -43,6 +45,7 @@ static void begin(struct script *script, const char *rows, bool exact)
 {
     write_trace(rows);
     script->log[0] = '\0';
+    script->reactions = 0;
     script->stream = decoded(trace_path);
     const struct closed_loop_plan plan = {
         .stream = script->stream, .exact = exact, .carry = log_carried, .ctx = script};
@@ -74,7 +77,7 @@ static bool external(struct script *script, uint64_t tick, uint64_t event, uint3
 static void expect(struct script *script, const char *log, uint64_t reactions)
 {
     assert_string_equal(script->log, log);
-    assert_int_equal(closed_loop_reactions(script->loop), reactions);
+    assert_int_equal(script->reactions, reactions);
     closed_loop_close(script->loop);
     stream_close(script->stream);
 }

@@ -122,7 +122,7 @@ static void expect_round_trip(const struct operation *operations, size_t n)
     struct trace_reader *reader = trace_reader_open(path, &error);
     assert_non_null(reader);
     expect_operations(reader, operations, n);
-    assert_true(trace_reader_rewind(reader, &error));
+    trace_reader_rewind(reader);
     expect_operations(reader, operations, n);
     trace_reader_close(reader);
 }
@@ -183,7 +183,7 @@ static void test_empty(void **state)
     assert_string_equal(header->origin, "{}");
     struct stat status;
     assert_int_equal(stat(path, &status), 0);
-    assert_int_equal(trace_reader_file_bytes(reader), status.st_size);
+    assert_int_equal(header->file_bytes, status.st_size);
     trace_reader_close(reader);
 }
 
@@ -556,6 +556,39 @@ static void test_not_a_trace(void **state)
     assert_non_null(strstr(error.text, "/nowhere.trace"));
 }
 
+/* A caller has room for as many operations as the header names, and is given no more. */
+static void test_excess(void **state)
+{
+    (void)state;
+    struct error error;
+    size_t n = TRACE_BLOCK_RECORDS + 10;
+    struct operation *operations = random_operations(n, 3, 1000, 60000);
+    write_trace(operations, n, 0, 0, "{}");
+    free(operations);
+    size_t bytes;
+    uint8_t *content = read_file(&bytes);
+    trace_put_u64(content + TRACE_AT_EVENTS, TRACE_BLOCK_RECORDS);
+    trace_put_u64(content + TRACE_AT_STARTS, TRACE_BLOCK_RECORDS);
+    trace_put_u64(content + TRACE_AT_STOPS, 0);
+    /* The first block has no reactions. With one in the header there is no room for it either. */
+    for (uint64_t reactions = 0; reactions < 2; reactions++) {
+        trace_put_u64(content + TRACE_AT_REACTIONS, reactions);
+        seal_header(content);
+        write_copy(content, bytes);
+        struct trace_reader *reader = trace_reader_open(copy, &error);
+        assert_non_null(reader);
+        struct trace_block block;
+        if (reactions == 0) {
+            assert_int_equal(trace_reader_next(reader, &block, &error), 1);
+            assert_int_equal(block.record_count, TRACE_BLOCK_RECORDS);
+        }
+        assert_int_equal(trace_reader_next(reader, &block, &error), -1);
+        assert_non_null(strstr(error.text, "sums contradict"));
+        trace_reader_close(reader);
+    }
+    free(content);
+}
+
 /* All decoded operations keep to the limits below. */
 static void expect_within_limits(const struct trace_decoded *decoded, uint32_t n)
 {
@@ -595,11 +628,8 @@ static void test_hostile_blocks(void **state)
     assert_non_null(columns);
     assert_non_null(decoded);
     assert_non_null(raw);
-    const struct trace_block_limits limits = {.min_tick = 100,
-                                              .end_tick = 2000,
-                                              .max_delay_ticks = 300,
-                                              .max_slack_ticks = UINT32_MAX,
-                                              .ids = 50};
+    const struct trace_header limits = {
+        .end_tick = 2000, .max_delay_ticks = 300, .max_slack_ticks = UINT32_MAX, .ids = 50};
     unsigned accepted = 0;
     unsigned refused = 0;
     for (unsigned round = 0; round < 20000; round++) {
@@ -613,7 +643,7 @@ static void test_hostile_blocks(void **state)
                               test_draw(&random_state) % 301, random_cause(op, 50, round % 3));
         }
         size_t bytes = trace_columns_encode(columns, raw);
-        assert_null(trace_block_decode(raw, bytes, n, &limits, decoded));
+        assert_null(trace_block_decode(raw, bytes, n, 100, &limits, decoded));
         for (unsigned k = (unsigned)(test_draw(&random_state) % 3) + 1; k > 0; k--) {
             raw[test_draw(&random_state) %
                 (test_draw(&random_state) % 2 != 0 ? bytes : TRACE_BLOCK_PREFIX_BYTES)] =
@@ -628,7 +658,7 @@ static void test_hostile_blocks(void **state)
         if (test_draw(&random_state) % 8 == 0) {
             n = (uint32_t)(test_draw(&random_state) % 64);
         }
-        if (trace_block_decode(exact, cut, n, &limits, decoded) != NULL) {
+        if (trace_block_decode(exact, cut, n, 100, &limits, decoded) != NULL) {
             refused++;
         } else {
             accepted++;
@@ -660,6 +690,7 @@ int main(void)
         cmocka_unit_test(test_every_byte),
         cmocka_unit_test(test_damage_names_the_block),
         cmocka_unit_test(test_lying_headers),
+        cmocka_unit_test(test_excess),
         cmocka_unit_test(test_not_a_trace),
         cmocka_unit_test(test_hostile_blocks),
     };

@@ -19,9 +19,6 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Memory of the process in addition to the structure's: the oracle, the trace, the program. */
-#define PROCESS_OVERHEAD_BYTES (UINT64_C(2) << 30)
-
 static bool run_in_child(void *ctx, void *result, struct error *error)
 {
     struct replay_request *request = ctx;
@@ -66,10 +63,9 @@ bool simulate_pass(const struct simulate_request *request, struct replay_request
         .kept_count = tape >= 0,
         .result_bytes = sizeof *result,
         .timeout_seconds = request->timeout_seconds,
-        .address_space_bytes =
-            request->memory_limit_bytes == UINT64_MAX
-                ? 0
-                : request->memory_limit_bytes + PROCESS_OVERHEAD_BYTES + pass->stream->bytes,
+        .address_space_bytes = request->memory_limit_bytes == UINT64_MAX
+                                   ? 0
+                                   : child_space(request->memory_limit_bytes + pass->stream->bytes),
     };
     return plug_in_run(pass->algo, &child, result, outcome, error);
 }
@@ -109,7 +105,7 @@ static bool run_somewhere(const struct job *job, const struct entrant *entrant,
 
 static void count_done(struct job *job, enum replay_pass pass)
 {
-    *job->work_done += (job->trace->events + 1) * pass_weights[pass];
+    *job->work_done += (job->trace->header.events + 1) * pass_weights[pass];
     progress_update(job->progress, *job->work_done);
 }
 
@@ -145,11 +141,11 @@ static void refuse(const struct job *job, struct entrant *entrant)
         fail(entrant, "unsupported",
              "a durable structure belongs to one process, not to several ranks");
     } else if ((entrant->timed->capabilities & TL_CAP_SLOW) != 0 && !job->request->slow &&
-               job->trace->ids > SIMULATE_SLOW_IDS_MAX) {
+               job->trace->header.ids > SIMULATE_SLOW_IDS_MAX) {
         fail(entrant, "unsupported",
              "an operation is linear in the timers, and the trace has %" PRIu32
              "; --slow runs it all the same",
-             job->trace->ids);
+             job->trace->header.ids);
     }
 }
 
@@ -212,9 +208,7 @@ static unsigned checks_at_once(const struct job *job)
     if (job->request->ranks != NULL) {
         return 1;
     }
-    uint64_t pages = (uint64_t)sysconf(_SC_AVPHYS_PAGES);
-    uint64_t room =
-        pages * (uint64_t)sysconf(_SC_PAGESIZE) / (CHECK_BYTES * ((uint64_t)job->trace->ids + 1));
+    uint64_t room = memory_free_bytes() / (CHECK_BYTES * ((uint64_t)job->trace->header.ids + 1));
     uint64_t processors = (uint64_t)sysconf(_SC_NPROCESSORS_ONLN);
     uint64_t most = room < processors ? room : processors;
     return (unsigned)(most < job->entrant_count ? most : job->entrant_count);
@@ -333,7 +327,7 @@ static bool time_all(struct job *job)
             if (entrant->right) {
                 done = time_one(job, entrant);
             } else {
-                *job->work_done += (job->trace->events + 1) * run_weight(job->request);
+                *job->work_done += (job->trace->header.events + 1) * run_weight(job->request);
             }
         }
     }
@@ -425,9 +419,9 @@ static bool open_entrants(struct job *job)
 {
     const struct simulate_request *request = job->request;
     struct simulation *simulation = job->simulation;
-    bool taped =
-        request->ranks == NULL && (job->trace->reactions > 0 || request->drive.service_ns > 0 ||
-                                   request->drive.kind == DRIVE_SLACK);
+    bool taped = request->ranks == NULL &&
+                 (job->trace->header.reactions > 0 || request->drive.service_ns > 0 ||
+                  request->drive.kind == DRIVE_SLACK);
     bool has_floor = request->floor == NULL;
     bool opened = true;
     job->entrants = &simulation->entrants[simulation->entrant_count];
@@ -442,10 +436,11 @@ static bool open_entrants(struct job *job)
 }
 
 /* Run all passes over a trace, and add their rows. */
-static bool run_all(struct job *job, uint64_t end_tick, bool *all_right)
+static bool run_all(struct job *job, bool *all_right)
 {
     const struct replay_window *window = &job->request->window;
     struct trace_row *trace = job->trace;
+    uint64_t end_tick = trace->header.end_tick;
     if (window->asked && window->from_tick > end_tick) {
         return error_set(job->error,
                          "--window: it begins at tick %" PRIu64
@@ -474,7 +469,7 @@ static bool run_all(struct job *job, uint64_t end_tick, bool *all_right)
 static bool has_room(const char *path, const struct trace_header *header, struct error *error)
 {
     uint64_t bytes = header->ids * (ORACLE_BYTES + (header->reactions > 0 ? LOOP_BYTES : 0));
-    return bytes <= simulate_default_memory_limit() ||
+    return bytes <= memory_default_limit() ||
            error_set(error,
                      "%s: to check its %" PRIu32
                      " timers takes %.1f GB of memory, which this machine does not have; if few of "
@@ -498,38 +493,42 @@ static bool share_out(const struct job *job, const struct trace_header *file,
                       job->request->traces[job->number], whole->events, file->events));
 }
 
-/* Simulate a trace that the ranks generate. */
-static bool simulate_generated(struct job *job, bool *all_right)
-{
-    struct trace_header header;
-    uint64_t checksum = 0;
-    if (!share_out(job, NULL, &header, &checksum)) {
-        return false;
-    }
-    add_trace(job, &header, checksum);
-    return run_all(job, header.end_tick, all_right);
-}
-
-static bool simulate_file(struct job *job, bool *all_right)
+/* Read a file once: for its checksum and, unless the ranks have it, to replay it. */
+static bool read_file(struct job *job, struct trace_reader **reader)
 {
     const char *path = job->request->traces[job->number];
     bool here = job->request->ranks == NULL;
-    struct trace_header whole;
-    uint64_t checksum = 0;
-    uint64_t unused;
-    struct trace_reader *reader = trace_reader_open(path, job->error);
-    if (reader == NULL) {
+    *reader = trace_reader_open(path, job->error);
+    if (*reader == NULL || !trace_ids_check(*reader, path, job->error) ||
+        (here && !has_room(path, trace_reader_header(*reader), job->error))) {
         return false;
     }
-    const struct trace_header *header = trace_reader_header(reader);
-    bool done = trace_ids_check(reader, path, job->error) &&
-                (!here || has_room(path, header, job->error)) &&
-                checksum_trace(reader, &checksum, job->error);
+    trace_reader_sum(*reader);
+    if (here) {
+        job->stream = stream_decode(*reader, STREAM_HALF_FREE, job->error);
+        return job->stream != NULL;
+    }
+    struct trace_block block;
+    int got;
+    while ((got = trace_reader_next(*reader, &block, job->error)) == 1) {
+    }
+    return got == 0;
+}
+
+static bool simulate_trace(struct job *job, bool *all_right)
+{
+    const struct simulate_ranks *ranks = job->request->ranks;
+    bool generated = ranks != NULL && ranks->generated;
+    struct trace_reader *reader = NULL;
+    struct trace_header whole;
+    uint64_t checksum = 0;
+    bool done = generated || read_file(job, &reader);
+    const struct trace_header *file = reader != NULL ? trace_reader_header(reader) : NULL;
+    done = done && (ranks == NULL || share_out(job, file, &whole, &checksum));
     if (done) {
-        add_trace(job, header, checksum);
-        job->stream = here ? stream_decode(reader, STREAM_HALF_FREE, job->error) : NULL;
-        done = (here ? job->stream != NULL : share_out(job, header, &whole, &unused)) &&
-               run_all(job, header->end_tick, all_right);
+        add_trace(job, generated ? &whole : file,
+                  generated ? checksum : trace_reader_checksum(reader));
+        done = run_all(job, all_right);
     }
     stream_close(job->stream);
     trace_reader_close(reader);
@@ -579,19 +578,8 @@ bool simulate(const struct simulate_request *request, struct simulation *simulat
                           .error = error,
                           .progress = &progress,
                           .work_done = &work_done};
-        bool generated = request->ranks != NULL && request->ranks->generated;
-        done = generated ? simulate_generated(&job, all_right) : simulate_file(&job, all_right);
+        done = simulate_trace(&job, all_right);
     }
     progress_end(&progress);
     return done;
-}
-
-uint64_t simulate_default_memory_limit(void)
-{
-    long pages = sysconf(_SC_PHYS_PAGES);
-    long page_bytes = sysconf(_SC_PAGESIZE);
-    if (pages <= 0 || page_bytes <= 0) {
-        return UINT64_MAX;
-    }
-    return (uint64_t)pages / 10 * 9 * (uint64_t)page_bytes;
 }

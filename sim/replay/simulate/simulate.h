@@ -88,15 +88,10 @@ struct trace_row {
     char *name; /* in the rows */
     char *path; /* as given */
     char checksum[TRACE_CHECKSUM_CHARS + 1];
-    uint64_t tick_ns;
-    double window_seconds; /* length of the timed window in the trace's time */
-    uint64_t events;
-    uint64_t reactions;
-    bool causes_known; /* false: open loop */
-    bool has_slack;    /* some timer has */
-    uint32_t ids;
-    uint64_t empty_ticks; /* skipped by structures without `next`, with nothing pending */
-    struct found *found;  /* of each entrant */
+    struct trace_header header; /* without its origin */
+    double window_seconds;      /* length of the timed window in the trace's time */
+    uint64_t empty_ticks;       /* skipped by structures without `next`, with nothing pending */
+    struct found *found;        /* of each entrant */
     size_t found_bytes;
 };
 
@@ -155,9 +150,6 @@ const struct tl_algo *simulate_entrant(const struct simulate_request *request, s
 bool simulate(const struct simulate_request *request, struct simulation *simulation,
               bool *all_right, struct error *error);
 
-/* Return the default memory limit of a structure: nine tenths of this machine's memory. */
-uint64_t simulate_default_memory_limit(void);
-
 /* Return an entrant's work over the window's ticks; NULL: it has a fault, or does not count it. */
 const struct work_series *entrant_work(const struct entrant *entrant);
 
@@ -175,7 +167,7 @@ void simulation_free(struct simulation *simulation);
 /* --- latencies as files and as text: latency_report.c ----------------------------------------- */
 
 /* The two times of a call: see replay.h. */
-enum latency_time { LATENCY_SERVICE, LATENCY_RESPONSE, LATENCY_TIMES };
+enum latency_time { LATENCY_SERVICE, LATENCY_RESPONSE };
 
 /* Write the curve of each structure and operation as CSV: the quantiles 1 - 2^-(k/4), down to
  * single values. */

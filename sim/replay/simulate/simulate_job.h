@@ -57,7 +57,4 @@ void add_result_row(const struct job *job, const struct entrant *entrant,
 /* Add the job's trace to the simulation. */
 void add_trace(struct job *job, const struct trace_header *header, uint64_t checksum);
 
-/* Compute a checksum of the trace's operations, independent of its compression and origin. */
-bool checksum_trace(struct trace_reader *reader, uint64_t *checksum, struct error *error);
-
 #endif

@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <xxhash.h>
 
 void read_percentiles(const struct histogram *ns, uint64_t percentiles[LATENCY_PERCENTILES])
 {
@@ -160,7 +159,7 @@ void add_result_row(const struct job *job, const struct entrant *entrant,
     row_set_text(row, COL_ALGO, entrant->timed->name);
     row_set_text(row, COL_OPTIONS, entrant->contender->option_text);
     row_set_text(row, COL_STATUS, entrant->status);
-    row_set_integer(row, COL_EVENTS, trace->events);
+    row_set_integer(row, COL_EVENTS, trace->header.events);
     row_set_integer(row, COL_RANKS, ranks != NULL ? ranks->ranks : 1);
     if (!entrant->right) {
         row_set_text(row, COL_REASON, entrant->reason);
@@ -238,36 +237,6 @@ void simulation_free(struct simulation *simulation)
 
 /* --- traces ----------------------------------------------------------------------------------- */
 
-bool checksum_trace(struct trace_reader *reader, uint64_t *checksum, struct error *error)
-{
-    const struct trace_header *header = trace_reader_header(reader);
-    const uint64_t frame[] = {header->tick_ns, header->warmup_end_tick, header->end_tick,
-                              header->ids};
-    XXH3_state_t *state = memory_made(XXH3_createState());
-    (void)XXH3_64bits_reset(state);
-    (void)XXH3_64bits_update(state, frame, sizeof frame);
-    struct trace_block block;
-    int got = 0;
-    while ((got = trace_reader_next(reader, &block, error)) > 0) {
-        for (size_t g = 0; g < block.group_count; g++) {
-            const struct trace_group *group = &block.groups[g];
-            for (uint32_t i = 0; i < group->count; i++) {
-                const struct trace_record *record = &block.records[group->first + i];
-                const uint64_t operation[] = {group->tick, record->deadline,
-                                              (uint64_t)record->op << 32 | record->id};
-                (void)XXH3_64bits_update(state, operation, sizeof operation);
-                if (block.causes != NULL) {
-                    const struct trace_cause *cause = &block.causes[group->first + i];
-                    (void)XXH3_64bits_update(state, cause, sizeof *cause);
-                }
-            }
-        }
-    }
-    *checksum = XXH3_64bits_digest(state);
-    (void)XXH3_freeState(state);
-    return got == 0;
-}
-
 /* Return the length of the timed window in the trace's time, in seconds. */
 static double window_seconds(const struct replay_window *window, const struct trace_header *header)
 {
@@ -288,13 +257,9 @@ void add_trace(struct job *job, const struct trace_header *header, uint64_t chec
     *job->trace =
         (struct trace_row){.name = trace_label(request->traces, request->trace_count, job->number),
                            .path = memory_copy(request->traces[job->number]),
-                           .tick_ns = header->tick_ns,
-                           .window_seconds = window_seconds(&request->window, header),
-                           .events = header->events,
-                           .ids = header->ids,
-                           .reactions = header->reactions,
-                           .causes_known = header->causes_known,
-                           .has_slack = header->max_slack_ticks > 0};
+                           .header = *header,
+                           .window_seconds = window_seconds(&request->window, header)};
+    job->trace->header.origin = NULL;
     (void)snprintf(job->trace->checksum, sizeof job->trace->checksum, "%016" PRIx64, checksum);
 }
 
@@ -303,13 +268,14 @@ void simulation_describe_traces(const struct simulation *simulation, json_t *con
     json_t *traces = json_array();
     for (size_t i = 0; i < simulation->trace_count; i++) {
         const struct trace_row *row = &simulation->traces[i];
+        const struct trace_header *header = &row->header;
         (void)json_array_append_new(
             traces,
             json_pack("{s:s, s:o, s:s, s:I, s:I, s:I, s:I, s:b, s:f}", "name", row->name, "path",
                       json_text(row->path), "checksum", row->checksum, "tick_ns",
-                      (json_int_t)row->tick_ns, "events", (json_int_t)row->events, "timers",
-                      (json_int_t)row->ids, "reactions", (json_int_t)row->reactions, "open_loop",
-                      !row->causes_known, "window_seconds", row->window_seconds));
+                      (json_int_t)header->tick_ns, "events", (json_int_t)header->events, "timers",
+                      (json_int_t)header->ids, "reactions", (json_int_t)header->reactions,
+                      "open_loop", !header->causes_known, "window_seconds", row->window_seconds));
     }
     (void)json_object_set_new(context, "traces", traces);
 }
