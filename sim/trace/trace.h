@@ -185,8 +185,8 @@ int trace_reader_next(struct trace_reader *reader, struct trace_block *block, st
 /* Go back to the first block. */
 void trace_reader_rewind(struct trace_reader *reader);
 
-/* Go back to the first block, and from there compute a checksum of what a replay depends on: the
- * operations, the ticks and the number of timers; not of the compression and the origin. */
+/* Go back to the first block, and from there compute a checksum: of the operations, the ticks and
+ * the number of timers, independent of the compression and the origin. Call it once. */
 void trace_reader_sum(struct trace_reader *reader);
 
 /* Return the checksum of the blocks read so far. Requires trace_reader_sum. */

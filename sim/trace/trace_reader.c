@@ -458,7 +458,7 @@ void trace_reader_rewind(struct trace_reader *reader)
 
 void trace_reader_sum(struct trace_reader *reader)
 {
-    reader->sum = reader->sum != NULL ? reader->sum : memory_made(XXH3_createState());
+    reader->sum = memory_made(XXH3_createState());
     trace_reader_rewind(reader);
 }
 

@@ -144,7 +144,7 @@ static const char *get_number(const char *at, uint64_t *value)
     return errno == 0 ? end : NULL;
 }
 
-/* Go past a word, if it is next. */
+/* Skip a word, if it is next. */
 static bool take_word(const char **at, const char *word)
 {
     size_t n = strlen(word);
