@@ -73,13 +73,10 @@ uint64_t crash_trace_calls(const struct crash_trace *trace)
 
 struct file {
     uint64_t number;
-    uint64_t synced; /* calls below it are safe */
-    int fd;          /* of the file of that number in the folder */
-};
-
-struct name {
-    const char *text;
-    uint64_t file; /* 0: gone */
+    uint64_t synced;  /* calls below it are safe */
+    const char *name; /* NULL: none */
+    char first[40];   /* its name until all calls are applied */
+    int fd;
 };
 
 struct image {
@@ -88,9 +85,6 @@ struct image {
     struct file *files;
     size_t file_count;
     size_t file_room;
-    struct name *names;
-    size_t name_count;
-    size_t name_room;
     struct random random;
     bool keeps_half;
     int failure; /* an errno; 0: none */
@@ -102,40 +96,31 @@ static void expect(struct image *image, bool is_done)
     image->failure = is_done || image->failure != 0 ? image->failure : errno;
 }
 
-static void name_of_file(uint64_t number, char text[40])
-{
-    (void)snprintf(text, 40, "timerlab-image-%" PRIu64, number);
-}
-
 /* The file of that number; empty if it was not there. */
 static struct file *find_file(struct image *image, uint64_t number)
 {
-    char name[40];
     for (size_t i = image->file_count; i > 0; i--) {
         if (image->files[i - 1].number == number) {
             return &image->files[i - 1];
         }
     }
     MEMORY_REACH(image->files, image->file_room, image->file_count);
-    name_of_file(number, name);
     struct file *file = &image->files[image->file_count++];
-    *file = (struct file){.number = number,
-                          .fd = openat(image->folder, name, O_WRONLY | O_CREAT | O_CLOEXEC, 0600)};
+    *file = (struct file){.number = number};
+    (void)snprintf(file->first, sizeof file->first, "timerlab-image-%" PRIu64, number);
+    file->fd = openat(image->folder, file->first, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
     return file;
 }
 
-/* The file of that name, 0 if it has none. */
-static uint64_t *find_name(struct image *image, const char *text)
+/* The file of that name; NULL: none. */
+static struct file *find_named(const struct image *image, const char *name)
 {
-    size_t i = 0;
-    while (i < image->name_count && strcmp(image->names[i].text, text) != 0) {
-        i++;
+    size_t i = image->file_count;
+    while (i > 0 &&
+           (image->files[i - 1].name == NULL || strcmp(image->files[i - 1].name, name) != 0)) {
+        i--;
     }
-    if (i == image->name_count) {
-        MEMORY_REACH(image->names, image->name_room, i);
-        image->names[image->name_count++] = (struct name){.text = text};
-    }
-    return &image->names[i].file;
+    return i > 0 ? &image->files[i - 1] : NULL;
 }
 
 static bool heads(struct image *image)
@@ -160,11 +145,15 @@ static void apply_write(struct image *image, const struct shim_call *call, int f
 
 static void apply_name(struct image *image, const struct shim_call *call)
 {
-    uint64_t *place = find_name(image, call->name);
-    uint64_t file = *place;
-    *place = call->kind == SHIM_OPEN ? call->file : 0;
-    if (call->kind == SHIM_RENAME && file != 0) {
-        *find_name(image, call->other) = file;
+    bool opens = call->kind == SHIM_OPEN;
+    const char *name = opens ? call->name : call->kind == SHIM_RENAME ? call->other : NULL;
+    struct file *file = opens ? find_file(image, call->file) : find_named(image, call->name);
+    struct file *replaced = name != NULL ? find_named(image, name) : NULL;
+    if (file != NULL && replaced != NULL) {
+        replaced->name = NULL;
+    }
+    if (file != NULL) {
+        file->name = name;
     }
 }
 
@@ -209,20 +198,15 @@ static void apply_calls(struct image *image, uint64_t end)
     }
 }
 
-/* Give the files their names. */
+/* Give the files their names; remove those without. */
 static void name_files(struct image *image)
 {
-    char number[40];
-    for (size_t i = 0; i < image->name_count; i++) {
-        const struct name *name = &image->names[i];
-        name_of_file(name->file, number);
-        expect(image,
-               name->file == 0 || linkat(image->folder, number, image->folder, name->text, 0) == 0);
-    }
+    int folder = image->folder;
     for (size_t i = 0; i < image->file_count; i++) {
-        name_of_file(image->files[i].number, number);
-        (void)unlinkat(image->folder, number, 0);
-        (void)close(image->files[i].fd);
+        const struct file *file = &image->files[i];
+        expect(image, (file->name != NULL ? renameat(folder, file->first, folder, file->name)
+                                          : unlinkat(folder, file->first, 0)) == 0);
+        (void)close(file->fd);
     }
 }
 
@@ -237,6 +221,5 @@ bool crash_image_make(const struct crash_trace *trace, uint64_t cut, bool keeps_
     name_files(&image);
     (void)close(image.folder);
     free(image.files);
-    free(image.names);
     return image.failure == 0 || error_set(error, "%s: %s", folder, strerror(image.failure));
 }
