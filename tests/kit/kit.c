@@ -988,8 +988,8 @@ static void the_command_reports_and_exits_accordingly(void **state)
         int status;
         const char *says;
     } examples[] = {
-        {"-a ordered-list --case budget", 0, "ordered-list        budget    ok      1/1"},
-        {"-a ordered-list --case fuzz --operations 5000", 0, "fuzz      ok      1/1"},
+        {"-a ordered-list --case budget", 0, "ordered-list        budget     ok      1/1"},
+        {"-a ordered-list --case fuzz --operations 5000", 0, "fuzz       ok      1/1"},
         {"-a ordered-list --format json --case order", 0, "\"status\": \"ok\""},
         {"-a null --case order", 0, "fires nothing"},
         {"-a ffs-queue:buckets=16777215", 0, "not checked: an instance takes "},
@@ -998,7 +998,7 @@ static void the_command_reports_and_exits_accordingly(void **state)
         {"-a ordered-list --case bugdet", 2, "did you mean 'budget'?"},
         {"-a ordered-lis", 2, "ordered-list"},
         {"", 2, "which structures?"},
-        {"-a ordered-list --replay /nonexistent", 2, "cannot be read"},
+        {"-a ordered-list --replay /nonexistent", 1, "cannot be read"},
         {"--plugin '" TL_BINARY_DIR "/tests/wrong-plugin.so' -a heap-writes-past-memory "
          "--case memory-guard",
          1, "heap-writes-past-memory, case memory-guard, "},
