@@ -20,11 +20,6 @@ uint64_t min_time_ns(const struct fixture *fixture)
     return (uint64_t)(fixture->row->of->selection->min_time_s * 1e9);
 }
 
-bool is_kept(const struct fixture *fixture)
-{
-    return !fixture->row->of->selection->google;
-}
-
 uint64_t rounds_of(const struct fixture *fixture, uint64_t operations)
 {
     return fixture->slow ? 1 : workload_rounds(operations);

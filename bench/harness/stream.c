@@ -121,10 +121,11 @@ struct stream_source {
     unsigned char *teeth; /* by id: restarts so far, for DELAYS_SAW */
     struct stops stops[AHEAD];
     struct stream_piece piece;
-    XXH3_state_t *hash;       /* of the operations; NULL: not wanted */
-    struct stream_part *part; /* gets the sums of expiries; NULL: none does */
+    XXH3_state_t *hash; /* of the operations; NULL: not wanted */
+    struct stream_part
+        *part; /* gets the sums of expiries, and their list but for the warm-up; NULL: none
+                               * does */
     size_t expiry_room;
-    bool listing; /* expiries are listed there, too */
 };
 
 /* The advance that passes a tick. */
@@ -137,14 +138,13 @@ static uint32_t advance_at(const struct stream *stream, uint32_t tick)
 static void note_expiry(struct stream_source *source, uint32_t id, uint32_t tick)
 {
     struct stream_part *part = source->part;
-    part->expected.count++;
+    uint64_t at = part->expected.count++;
     part->expected.ids += id;
     part->expected.checksum += workload_mix(id, tick);
-    if (!source->listing) {
-        return;
+    if (part != &source->stream->warm) {
+        MEMORY_REACH(part->expiries, source->expiry_room, at);
+        part->expiries[at] = (struct workload_start){.id = id, .delay_ticks = tick};
     }
-    MEMORY_REACH(part->expiries, source->expiry_room, part->expiry_count);
-    part->expiries[part->expiry_count++] = (struct workload_start){.id = id, .delay_ticks = tick};
 }
 
 /* Follows a timer up to now. */
@@ -385,14 +385,6 @@ static void make_initial(struct stream *stream)
     }
 }
 
-static void sort_expiries(struct stream_part *part)
-{
-    struct workload_start *sorted = memory_new(part->expiry_count + 1, sizeof *sorted);
-    workload_sort(part->expiries, part->expiry_count, part->from_tick, part->to_tick, sorted);
-    free(part->expiries);
-    part->expiries = sorted;
-}
-
 /* Sum up the expiries until the part's end, and count the pending timers. */
 static void end_part(struct stream_source *source)
 {
@@ -402,8 +394,11 @@ static void end_part(struct stream_source *source)
         settle(source, id);
         part->pending += source->due[id] != NOT_PENDING;
     }
-    if (source->listing) {
-        sort_expiries(part);
+    if (part != &source->stream->warm) {
+        struct workload_start *sorted = memory_new(part->expected.count + 1, sizeof *sorted);
+        workload_sort(part->expiries, part->expected.count, part->from_tick, part->to_tick, sorted);
+        free(part->expiries);
+        part->expiries = sorted;
     }
 }
 
@@ -411,7 +406,6 @@ static void end_part(struct stream_source *source)
 static void make_part(struct stream_source *source, struct stream_part *part, uint32_t ticks)
 {
     source->part = part;
-    source->listing = true;
     source->expiry_room = 0;
     part->from_tick = source->now;
     (void)stream_source_piece(source, advance_at(source->stream, source->now + ticks));
@@ -477,10 +471,8 @@ static struct lengths choose_lengths(const struct stream *stream)
 /* All that a fill starts fires in its order of ticks, and nothing else happens. */
 static void make_fill(struct stream_source *source, struct stream *stream)
 {
-    uint32_t end = advance_at(stream, stream->max_delay_ticks);
     source->part = &stream->timed;
-    source->listing = true;
-    source->now = end;
+    source->now = advance_at(stream, stream->max_delay_ticks);
     end_part(source);
 }
 
@@ -528,7 +520,7 @@ static size_t part_bytes(const struct stream_part *part)
     return part->piece.tick_room * sizeof *part->piece.ticks +
            part->piece.stop_room * sizeof *part->piece.stops +
            part->piece.start_room * sizeof *part->piece.starts +
-           part->expiry_count * sizeof *part->expiries;
+           part->expected.count * sizeof *part->expiries;
 }
 
 static void *new_stream(const void *at, size_t *bytes)

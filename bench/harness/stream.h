@@ -110,10 +110,9 @@ struct stream_piece {
 struct stream_part {
     uint32_t from_tick;
     uint32_t to_tick;
-    struct stream_piece piece;       /* empty for the warm-up */
-    struct workload_start *expiries; /* by tick; none for the warm-up */
-    size_t expiry_count;
+    struct stream_piece piece;         /* empty for the warm-up */
     struct workload_expected expected; /* the expiries of an exact structure */
+    struct workload_start *expiries;   /* their list, by tick; NULL for the warm-up */
     uint64_t pending;                  /* at its end */
 };
 

@@ -219,7 +219,7 @@ static const char *run_row(void *arg, struct bench_measured *out)
                         ? run_apart(row->kept, row, out)
                         : run_here(row->kept, row, out);
     record_run(row, row->kept, measured, out);
-    if (!row->kept->warm || !is_kept(row->kept) || !has_room(rows)) {
+    if (!row->kept->warm || rows->selection->google || !has_room(rows)) {
         drop_kept(row);
     }
     static char error[sizeof row->error + sizeof "skipped: "];

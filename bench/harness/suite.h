@@ -158,9 +158,6 @@ struct suite {
 /* How long the timed parts of a row are to last, where a suite repeats itself for that. */
 uint64_t min_time_ns(const struct fixture *fixture);
 
-/* Whether a fixture that is warm is used again. */
-bool is_kept(const struct fixture *fixture);
-
 /* Writes the row's error; returns false, so that `return fail(...)` ends a function. */
 bool fail(struct fixture *fixture, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

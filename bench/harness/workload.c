@@ -143,7 +143,7 @@ void workload_sort(const struct workload_start *items, size_t count, uint32_t fr
     free(first);
 }
 
-static void draw_order(uint32_t *ids, uint32_t n, uint64_t *state)
+void workload_order(uint32_t *ids, uint32_t n, uint64_t *state)
 {
     for (uint32_t i = 0; i < n; i++) {
         ids[i] = i;
@@ -172,8 +172,7 @@ static void make_expiries(struct workload *workload, const struct workload_start
         if (is_cancelled[start->id]) {
             continue;
         }
-        workload->expiries[workload->expiry_count++] = *start;
-        workload->expected.count++;
+        workload->expiries[workload->expected.count++] = *start;
         workload->expected.ids += start->id;
         workload->expected.checksum += workload_mix(start->id, start->delay_ticks);
     }
@@ -184,13 +183,13 @@ static void make_starts(struct workload *workload, struct workload_start *sorted
 {
     const struct workload_key *key = &workload->key;
     uint64_t state = workload_seed(workload->n);
-    draw_order(workload->order, workload->n, &state);
+    workload_order(workload->order, workload->n, &state);
     for (uint32_t i = 0; i < workload->n; i++) {
         struct workload_start *start = &workload->starts[i];
         start->id = workload->order[i];
         start->delay_ticks = draw_delay(key, &state);
     }
-    draw_order(workload->stops, workload->n, &state);
+    workload_order(workload->stops, workload->n, &state);
     for (uint32_t i = 0; i < workload->cancelled; i++) {
         is_cancelled[workload->stops[i]] = true;
     }
@@ -264,7 +263,7 @@ uint32_t workload_restart_rounds(struct workload *workload, uint32_t first, uint
     for (uint32_t round = 0; round < count; round++) {
         struct workload_restart *restarts = workload->restarts + (size_t)round * n;
         uint64_t state = workload_seed((uint64_t)(first + round + 1) << 32 ^ n);
-        draw_order(workload->order, n, &state);
+        workload_order(workload->order, n, &state);
         earliest = UINT32_MAX;
         for (uint32_t i = 0; i < n; i++) {
             struct workload_restart *restart = &restarts[i];

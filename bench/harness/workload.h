@@ -64,7 +64,6 @@ struct workload {
     uint32_t *order;                   /* scratch, for the order of a round */
     struct workload_restart *restarts; /* room for workload_rounds(n) rounds of n */
     struct workload_start *expiries;   /* of those that are not cancelled, by tick */
-    size_t expiry_count;
     struct workload_expected expected; /* the same in sum */
 };
 
@@ -103,6 +102,9 @@ uint32_t workload_random_below(uint64_t *state, uint32_t bound);
 
 /* Put elements of at most 16 bytes into random order. */
 void workload_shuffle(void *items, size_t bytes, uint32_t count, uint64_t *state);
+
+/* Put the ids from 0 to n - 1 into random order. */
+void workload_order(uint32_t *ids, uint32_t n, uint64_t *state);
 
 /* Write starts or expiries to `sorted` in order of their delays, which are between `from` and `to`;
  * equal ones keep their order. */

@@ -10,66 +10,42 @@
 #include <stdlib.h>
 
 enum {
-    LINE_BYTES = 64,
     BATCH_STEPS = 100000, /* between two readings of the clock, at least */
     CALLS = 1000000,
     READINGS = 100000,
 };
 
-/* Memory of n records, and random orders of them. */
-struct record_field {
-    unsigned char *bytes;
-    size_t record_bytes;
-    size_t total_bytes;
-    uint32_t n;
-    uint32_t *order;
-    uint32_t *other; /* a second order */
-};
-
-static uint32_t *random_order(uint32_t n, uint64_t what)
+static inline uint64_t *record_at(const struct fixture *fixture, uint32_t index)
 {
-    uint32_t *order = memory_new(n, sizeof *order);
-    uint64_t state = workload_seed(what);
-    for (uint32_t i = 0; i < n; i++) {
-        order[i] = i;
+    return (uint64_t *)(void *)(fixture->records + index * fixture->record_bytes);
+}
+
+/* Make n records, linked to one cycle through all in random order. Return that order, and after it
+ * another one. */
+static uint32_t *make_cycle(struct fixture *fixture)
+{
+    uint32_t n = fixture->row->n;
+    uint32_t *orders = memory_new(2 * (size_t)n, sizeof *orders);
+    for (uint32_t i = 0; i < 2; i++) {
+        uint64_t state = workload_seed(i + 1);
+        workload_order(orders + (size_t)i * n, n, &state);
     }
-    workload_shuffle(order, sizeof *order, n, &state);
-    return order;
-}
-
-static inline uint64_t *record_at(const struct record_field *field, uint32_t index)
-{
-    return (uint64_t *)(void *)(field->bytes + index * field->record_bytes);
-}
-
-/* The records are linked to one cycle through all, in random order. */
-static void make_field(const struct bench_row *row, struct record_field *field)
-{
-    uint32_t n = row->n;
-    *field = (struct record_field){.record_bytes = row->shape.at[AXIS_FIELD], .n = n};
-    field->total_bytes = n * field->record_bytes;
-    field->bytes = memory_made(tl_alloc(tl_system_allocator(), field->total_bytes, LINE_BYTES));
-    field->order = random_order(n, 1);
-    field->other = random_order(n, 2);
+    fixture->ids = n;
+    fixture->record_bytes = fixture->row->shape.at[AXIS_FIELD];
+    fixture->records =
+        memory_made(tl_alloc(tl_system_allocator(), n * fixture->record_bytes, RECORD_LINE_BYTES));
     for (uint32_t i = 0; i < n; i++) {
-        *record_at(field, field->order[i]) = field->order[i + 1 < n ? i + 1 : 0];
+        *record_at(fixture, orders[i]) = orders[i + 1 < n ? i + 1 : 0];
     }
-}
-
-static void free_field(struct record_field *field)
-{
-    tl_free(tl_system_allocator(), field->bytes, field->total_bytes, LINE_BYTES);
-    free(field->order);
-    free(field->other);
+    return orders;
 }
 
 /* Repeat the suite's batch, once to warm up and then until it has lasted long enough. */
 static bool measure_limit(struct fixture *fixture, struct bench_measured *out)
 {
     bool (*batch)(struct fixture *, struct bench_measured *) = fixture->row->suite->batch;
-    static struct record_field field; /* which the batch finds through the fixture */
-    make_field(fixture->row, &field);
-    fixture->operations = &field;
+    uint32_t *orders = make_cycle(fixture);
+    fixture->operations = orders;
     (void)batch(fixture, &(struct bench_measured){0});
     do {
         uint64_t end = out->operations + BATCH_STEPS;
@@ -81,7 +57,7 @@ static bool measure_limit(struct fixture *fixture, struct bench_measured *out)
         (void)stretch_end(&stretch);
         out->batches++;
     } while (out->elapsed_ns < min_time_ns(fixture));
-    free_field(&field);
+    free(orders);
     return true;
 }
 
@@ -91,13 +67,13 @@ static bool measure_limit(struct fixture *fixture, struct bench_measured *out)
  * come back. */
 static bool chase(struct fixture *fixture, struct bench_measured *out)
 {
-    const struct record_field *field = fixture->operations;
+    uint32_t n = fixture->ids;
     uint64_t at = 0;
-    for (uint32_t i = 0; i < field->n; i++) {
-        at = *record_at(field, (uint32_t)at);
+    for (uint32_t i = 0; i < n; i++) {
+        at = *record_at(fixture, (uint32_t)at);
     }
     fixture->answers += at;
-    out->operations += field->n;
+    out->operations += n;
     return true;
 }
 
@@ -106,23 +82,24 @@ enum { UPDATE_ONE, UPDATE_TWO, UPDATE_ALL };
 
 static bool update(struct fixture *fixture, struct bench_measured *out)
 {
-    const struct record_field *field = fixture->operations;
-    uint32_t n = field->n;
+    uint32_t n = fixture->ids;
+    const uint32_t *order = fixture->operations;
+    const uint32_t *other = order + n;
     switch (fixture->row->suite->source) {
     case UPDATE_ONE:
         for (uint32_t i = 0; i < n; i++) {
-            *record_at(field, field->order[i]) += 1;
+            *record_at(fixture, order[i]) += 1;
         }
         break;
     case UPDATE_TWO:
         for (uint32_t i = 0; i < n; i++) {
-            *record_at(field, field->order[i]) += 1;
-            *record_at(field, field->other[i]) += 1;
+            *record_at(fixture, order[i]) += 1;
+            *record_at(fixture, other[i]) += 1;
         }
         break;
     default:
         for (uint32_t i = 0; i < n; i++) {
-            *record_at(field, i) += 1;
+            *record_at(fixture, i) += 1;
         }
     }
     out->operations += n;

@@ -55,7 +55,7 @@ static void drain(struct fixture *fixture)
 {
     uint64_t (*advance)(void *, uint64_t, uint64_t, tl_fire_fn, void *) = fixture->algo->advance;
     void *self = fixture->self;
-    uint64_t n = fixture->workload->expiry_count;
+    uint64_t n = fixture->workload->expected.count;
     uint64_t end = fixture->clock + fixture->workload->span_ticks + fixture->late_ticks;
     uint64_t now = fixture->clock;
     while (now < end && fixture->fired.count < n) {
