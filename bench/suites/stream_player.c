@@ -200,11 +200,12 @@ INLINE bool advance_loop(struct fixture *fixture, uint64_t count, uint64_t last,
 
 /* --- their forms ----------------------------------------------------------------------------- */
 
-void play_starts(struct fixture *fixture, const struct workload_start *starts, size_t count,
-                 bool touches, struct watch *watch)
+void play_starts(struct fixture *fixture, size_t from, size_t count, struct watch *watch)
 {
+    const struct stream *stream = stream_of(fixture);
+    const struct workload_start *starts = stream->initial + from;
     uint64_t now = fixture->clock;
-    enum touched touched = touches ? touched_of(fixture) : TOUCH_NONE;
+    enum touched touched = stream->key.fill != 0 ? touched_of(fixture) : TOUCH_NONE;
     enum tl_status status =
         watch != NULL            ? start_loop(fixture, now, starts, count, touched, watch)
         : touched == TOUCH_NONE  ? start_loop(fixture, now, starts, count, TOUCH_NONE, NULL)

@@ -34,9 +34,9 @@ deadline_at(uint64_t now, uint32_t id, uint32_t delay_ticks, uint64_t scale)
     return scale == 1 ? now + delay_ticks : (now + delay_ticks) * scale - before;
 }
 
-/* Start timers at the present clock; if `touches`, touch their records, too. */
-void play_starts(struct fixture *fixture, const struct workload_start *starts, size_t count,
-                 bool touches, struct watch *watch);
+/* Start `count` of the stream's first timers, from one on. A fill touches their records, too; a steady
+ * state does so only from its warm-up on. */
+void play_starts(struct fixture *fixture, size_t from, size_t count, struct watch *watch);
 
 /* Play `count` advances, each with the operations after it. */
 void play_piece(struct fixture *fixture, struct stream_place *place, size_t count,

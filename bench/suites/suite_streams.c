@@ -155,15 +155,12 @@ static bool verify_part(struct fixture *fixture, const struct stream_part *part)
            verify_fired(fixture, &part->expected);
 }
 
-/* Start the stream's first timers, untimed. A steady state touches records only from its warm-up
- * on. */
+/* Start the stream's first timers, untimed. */
 static bool start_all(struct fixture *fixture, struct watch *watch)
 {
-    const struct stream *stream = stream_of(fixture);
-    size_t n = stream->initial_count;
+    size_t n = stream_of(fixture)->initial_count;
     for (size_t from = 0; from < n; from += SLICE_STARTS) {
-        size_t count = n - from < SLICE_STARTS ? n - from : SLICE_STARTS;
-        play_starts(fixture, stream->initial + from, count, stream->key.fill != 0, watch);
+        play_starts(fixture, from, n - from < SLICE_STARTS ? n - from : SLICE_STARTS, watch);
         if (!still_patient(fixture)) {
             return false;
         }
@@ -410,7 +407,7 @@ bool streams_measure_fill(struct fixture *fixture, struct bench_measured *out)
     for (uint64_t round = 0; round < rounds; round++) {
         if (!herd) {
             stretch_begin(&stretch, out);
-            play_starts(fixture, stream->initial, stream->initial_count, true, NULL);
+            play_starts(fixture, 0, stream->initial_count, NULL);
             fill_ns += stretch_end(&stretch);
             if (!verify_started(fixture, stream->initial_count)) {
                 return false;

@@ -74,14 +74,6 @@ print_event(const struct kernel_event *event, const char *name, const char *form
     va_end(arguments);
 }
 
-static void print_start(const struct kernel_event *event, uint64_t timeout)
-{
-    print_event(event, "timer_start",
-                " function=%s expires=%" PRIu64 " [timeout=%" PRIu64 "] bucket_expiry=%" PRIu64
-                " cpu=0 idx=36 flags=\n",
-                event->function, event->jiffy + timeout, timeout, event->jiffy + timeout + 1);
-}
-
 /* Kernel timers as tracefs prints them: an idle one is armed; an armed one is armed again, expires,
  * or is cancelled. */
 static void write_ftrace(FILE *stream, uint64_t lines)
@@ -98,25 +90,24 @@ static void write_ftrace(FILE *stream, uint64_t lines)
                                      .jiffy = FIRST_JIFFY + us * HZ / 1000000,
                                      .timer = draw_uneven(&state, TIMERS)};
         event.function = functions[event.timer % 4];
-        if (!armed[event.timer]) {
-            print_start(&event, 10 + draw(&state, 500));
-            armed[event.timer] = true;
-            continue;
+        bool was_armed = armed[event.timer];
+        uint64_t choice = was_armed ? draw(&state, 4) : 0;
+        if (was_armed) {
+            print_event(&event, "timer_cancel", "\n");
         }
-        uint64_t choice = draw(&state, 4);
-        print_event(&event, "timer_cancel", "\n");
         if (choice < 2) {
-            print_start(&event, 10 + draw(&state, 500));
-            line++;
-        } else {
-            armed[event.timer] = false;
-            if (choice == 2) {
-                print_event(&event, "timer_expire_entry",
-                            " function=%s now=%" PRIu64 " baseclk=%" PRIu64 "\n", event.function,
-                            event.jiffy, event.jiffy);
-                line++;
-            }
+            uint64_t timeout = 10 + draw(&state, 500);
+            print_event(&event, "timer_start",
+                        " function=%s expires=%" PRIu64 " [timeout=%" PRIu64
+                        "] bucket_expiry=%" PRIu64 " cpu=0 idx=36 flags=\n",
+                        event.function, event.jiffy + timeout, timeout, event.jiffy + timeout + 1);
+        } else if (choice == 2) {
+            print_event(&event, "timer_expire_entry",
+                        " function=%s now=%" PRIu64 " baseclk=%" PRIu64 "\n", event.function,
+                        event.jiffy, event.jiffy);
         }
+        armed[event.timer] = choice < 2;
+        line += was_armed && choice <= 2; /* two lines were written */
     }
 }
 

@@ -114,13 +114,6 @@ static void close_plain(struct plain_loop *plain)
     free(plain->records);
 }
 
-static void fire_nothing(void *ctx, uint32_t id, uint64_t now)
-{
-    (void)ctx;
-    (void)id;
-    (void)now;
-}
-
 /* Return the number of refused operations. `ticking`: with the calls that the replay makes when the
  * tick changes. Each round begins again at tick 0, which a structure that fires nothing allows. */
 static inline __attribute__((always_inline)) size_t run_records(const struct plain_loop *plain,
@@ -134,9 +127,9 @@ static inline __attribute__((always_inline)) size_t run_records(const struct pla
         enum tl_status status;
         if (ticking && at->tick != now) {
             now = at->tick;
-            /* It fires nothing, and so never names a tick on the way. */
+            /* It fires nothing: it names no tick on the way, and calls nothing back. */
             if (algo->next(self) > now) {
-                (void)algo->advance(self, now, TL_NO_BUDGET, fire_nothing, NULL);
+                (void)algo->advance(self, now, TL_NO_BUDGET, NULL, NULL);
             }
         }
         if (at->op == TRACE_START) {
