@@ -97,6 +97,16 @@ static size_t least_runs(const struct answer *answer)
     return least;
 }
 
+/* "takes 20 % longer", "takes 7.4 times as long". */
+static void write_margin(double ratio, FILE *stream)
+{
+    if (ratio < 2) {
+        (void)fprintf(stream, "takes %.0f %% longer", 100 * (ratio - 1));
+    } else {
+        (void)fprintf(stream, "takes %s times as long", figure_text(ratio, FIGURE));
+    }
+}
+
 static void write_pick(const struct answer *answer, const char *code, FILE *stream)
 {
     const struct answer_entry *pick = &answer->entries[0];
@@ -150,9 +160,10 @@ static void write_pick(const struct answer *answer, const char *code, FILE *stre
     case ANSWER_SURE:
         (void)fprintf(stream, "Take %s: the fastest of ", name);
         write_kind(answer, stream);
-        (void)fprintf(stream, ", %s ns an operation; %s takes %.0f %% longer. Sure: %zu runs.", ns,
-                      name_of(answer->entries[1].row, code, STRUCTURE),
-                      100 * (answer->entries[1].ns / pick->ns - 1), runs);
+        (void)fprintf(stream, ", %s ns an operation; %s ", ns,
+                      name_of(answer->entries[1].row, code, STRUCTURE));
+        write_margin(answer->entries[1].ns / pick->ns, stream);
+        (void)fprintf(stream, ". Sure: %zu runs.", runs);
         break;
     }
     (void)fputc('\n', stream);

@@ -70,6 +70,9 @@ static void complete(void *at, struct argp_state *state)
     }
     request->limits.stall_ns =
         arguments->stall_ns < MAXIMUM_NS ? (uint64_t)arguments->stall_ns : UINT64_MAX;
+    if (request->by_counts && arguments->stall_ns < MAXIMUM_NS) {
+        argp_error(state, "--max-stall needs times, which --counts does not take: omit one");
+    }
     request->vary = !arguments->fixed;
     request->structures = &structures->contenders;
     request->floor = catalog_floor(&structures->catalog);

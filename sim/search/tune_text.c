@@ -258,10 +258,9 @@ static void write_tried(FILE *stream, const struct tune_result *result)
         sets += tune_candidate_fits(candidate);
     }
     (void)fprintf(
-        stream,
-        "tried      %zu structure%s with %zu set%s of options that keep to the limits; the "
-        "best ran side by side\n",
-        structures, structures == 1 ? "" : "s", sets, sets == 1 ? "" : "s");
+        stream, "tried      %zu structure%s with %zu set%s of options that keep to the limits%s\n",
+        structures, structures == 1 ? "" : "s", sets, sets == 1 ? "" : "s",
+        result->answer.trace.by_counts ? "" : "; the best ran side by side");
 }
 
 static void write_answer(FILE *stream, const struct tune_result *result)

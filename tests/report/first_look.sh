@@ -37,7 +37,7 @@ traces='kernel web-log heartbeats delay-queue requests'
 number='[0-9.,]+'
 claims=(
     "Take [^ ]+"
-    "(takes $number % longer|tied with [^ ]+|to exclude [^ ]+ \\($number ns\\))"
+    "(takes $number (% longer|times as long)|tied with [^ ]+|to exclude [^ ]+ \\($number ns\\))"
     "(Sure: 5 runs|5 runs show no difference|5 runs vary too much)"
     "At the trace's rate, $number [a-z ]*operations a second, it needs (less than )?$number % of one core; [^ ]+, the slowest, (less than )?$number %"
 )

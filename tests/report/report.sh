@@ -50,6 +50,10 @@ says won '| `slow:one\|two` | 5,000 | 125 | 1.00 |'
 says won '| command_line | a b |'
 says won 'first --command'
 
+results far '.[1].ns_per_event = 130'
+report far
+says far '; `middling:size=3` takes 3.25 times as long. Sure: 7 runs.'
+
 results close '.[2].ns_per_event = 60'
 report close
 says close 'Take `middling:size=3` (60.0 ns an operation): of 3 exact structures it is among the fastest, tied with `quick`, and comes first of these in the list: 7 runs show no difference.'

@@ -286,6 +286,7 @@ refuses 2 'which trace' "$TIMERLAB" tune -a all
 refuses 2 'one trace at a time' "$TIMERLAB" tune dense.trace sparse.trace
 refuses 2 'fires nothing' "$TIMERLAB" tune dense.trace -a null
 refuses 2 'takes ticks' "$TIMERLAB" tune dense.trace --max-lateness soon
+refuses 2 '--max-stall needs times' "$TIMERLAB" tune dense.trace --counts --max-stall 5us
 refuses 2 '--max-stall takes nanoseconds from 0 to 1e\+18, or a time .*, not .5m' "$TIMERLAB" tune dense.trace --max-stall 5m
 refuses 2 'takes bytes' "$TIMERLAB" tune dense.trace --max-bytes much
 tunes binary-heap dense.trace -a binary-heap --counts --drive poll:10 --fixed
