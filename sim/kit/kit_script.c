@@ -2,6 +2,7 @@
 
 #include "clock.h"
 #include "kit_play.h"
+#include "memory.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -208,14 +209,13 @@ void script_each(struct kit_run *run, uint32_t capacity, uint64_t now, const uin
                  size_t count, const char *list)
 {
     struct kit_subject subject;
-    struct traffic traffic;
     if (!script_open(run, &subject, capacity, now)) {
         return;
     }
     size_t others = strchr(list, 'B') != NULL ? count : 1;
     size_t times = count * others;
     for (size_t i = 0; i < times; i++) {
-        script_traffic(&subject, &traffic, values[i / others], i);
+        script_traffic(&subject, values[i / others], i);
         script_do(&subject, list,
                   (const uint64_t[]){values[i / others], values[i % others], i, times - 1 - i});
     }
@@ -225,9 +225,10 @@ void script_each(struct kit_run *run, uint32_t capacity, uint64_t now, const uin
 
 /* --- random traffic --------------------------------------------------------------------------- */
 
-void script_traffic(struct kit_subject *subject, struct traffic *traffic, uint64_t span,
-                    uint64_t seed)
+void script_traffic(struct kit_subject *subject, uint64_t span, uint64_t seed)
 {
+    struct traffic *traffic = subject->traffic;
+    traffic = traffic != NULL ? traffic : memory_new(1, sizeof *traffic);
     traffic->random = seed;
     traffic->span = span;
     traffic->boundary_count = 0;
@@ -292,9 +293,8 @@ void script_play(struct kit_run *run, uint32_t capacity, uint64_t now, uint64_t 
                  script_fn *body)
 {
     struct kit_subject subject;
-    struct traffic traffic;
     if (script_open(run, &subject, capacity, now)) {
-        script_traffic(&subject, &traffic, span, seed);
+        script_traffic(&subject, span, seed);
         body(&subject);
         script_close(&subject);
     }

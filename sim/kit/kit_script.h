@@ -122,9 +122,8 @@ struct traffic {
     size_t boundary_count; /* 0: not computed */
 };
 
-/* Begin the traffic of a structure. */
-void script_traffic(struct kit_subject *subject, struct traffic *traffic, uint64_t span,
-                    uint64_t seed);
+/* Begin the traffic of a structure, or begin another one. */
+void script_traffic(struct kit_subject *subject, uint64_t span, uint64_t seed);
 
 /* Draw a delay for a timer that is started now. */
 uint64_t script_draw_delay(const struct kit_subject *subject);

@@ -328,6 +328,8 @@ void subject_discard(struct kit_subject *subject)
     kit_records_release(&subject->records);
     free(subject->timers);
     free(subject->winners);
+    free(subject->traffic);
+    subject->traffic = NULL;
     subject->timers = NULL;
     subject->winners = NULL;
     subject->self = NULL;

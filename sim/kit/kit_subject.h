@@ -169,7 +169,7 @@ struct kit_subject {
     /* the callback of the caller; may be NULL */
     void (*on_fire)(struct kit_subject *subject, uint32_t id);
     void *on_fire_ctx;
-    struct traffic *traffic; /* of a case (kit_script.h); may be NULL */
+    struct traffic *traffic; /* of a case (kit_script.h), freed with the subject; or NULL */
 };
 
 /* Note the hook that is about to be called, in case it does not return. For callers of hooks that

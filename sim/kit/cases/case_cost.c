@@ -83,15 +83,16 @@ static enum growth growth_of(const char *words)
 /* SPAN is an advance over very many ticks. */
 enum operation { START, RESTART, STOP, TICK, EXPIRE, SPAN, OPERATIONS = SPAN };
 
-static const char *const operation_words[] = {"start", "restart", "stop", "tick", "expire"};
+static const char *const operation_words[] = {"a start", "a restart", "a stop", "a tick",
+                                              "an expire"};
 
 /* Instructions are counted in up to SAMPLES calls, up to STEPS_MOST in each, and up to STEPS_ALL at
  * one size: counting one costs as much as thousands. */
 enum { SAMPLES = 5, STEPS_MOST = 3000, STEPS_ALL = 12000 };
 
-/* Numbers of timers. */
 enum { SIZES = 5 };
 
+/* Numbers of timers. */
 static const uint32_t sizes[SIZES] = {64, 256, 2048, 16384, 65536};
 
 /* An operation's work at one size. */
@@ -337,11 +338,10 @@ static void compare(const struct kit_run *run, enum pattern pattern,
         double more = work_each(&bills[last][operation], measure, words);
         if (less >= 0 && more > most_after_growth(growth_of(words), less, measure)) {
             kit_fail(run->witness, FAULT_COST,
-                     "a%s %s takes %.1f %s with %" PRIu32 " timers and %.1f with %" PRIu32
+                     "%s takes %.1f %s with %" PRIu32 " timers and %.1f with %" PRIu32
                      ", started with %s deadlines, against the stated cost `%s`",
-                     operation == EXPIRE ? "n" : "", operation_words[operation], less,
-                     unit_of(measure, operation, more), sizes[first], more, sizes[last],
-                     pattern_words[pattern], words);
+                     operation_words[operation], less, unit_of(measure, operation, more),
+                     sizes[first], more, sizes[last], pattern_words[pattern], words);
         }
     }
 }

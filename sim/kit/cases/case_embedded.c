@@ -20,15 +20,14 @@ static void churn_side_by_side(struct kit_run *run, size_t which)
 {
     struct kit_subject one;
     struct kit_subject other;
-    struct traffic traffic;
     lay_out(run, which);
     if (!script_open(run, &one, 9, 0)) {
         return;
     }
-    script_traffic(&one, &traffic, 500, which);
+    script_traffic(&one, 500, which);
     lay_out(run, which - 1);
     if (script_open(run, &other, 5, 70)) {
-        other.traffic = &traffic;
+        script_traffic(&other, 500, 100 + which);
         for (unsigned i = 0; i < 40; i++) {
             script_churn(&one, 2, BY_ONE);
             script_churn(&other, 3, IRREGULARLY);
@@ -68,8 +67,7 @@ static void move_between_pages(struct kit_run *run)
     if (!script_open(run, &subject, 5, 0)) {
         return;
     }
-    struct traffic traffic;
-    script_traffic(&subject, &traffic, 400, 2);
+    script_traffic(&subject, 400, 2);
     for (unsigned i = 0; i < 12; i++) {
         script_churn(&subject, 6, i % 2 == 0 ? BY_ONE : IRREGULARLY);
         subject_move(&subject);

@@ -86,7 +86,6 @@ static void look(struct kit_subject *subject, struct sightings *seen)
 static bool observe(struct kit_run *run, const struct variant *variant, struct sightings *seen)
 {
     struct kit_subject subject;
-    struct traffic traffic;
     run->algo = variant->algo;
     run->layout = variant->layout;
     *seen = (struct sightings){.places = 0};
@@ -96,7 +95,7 @@ static bool observe(struct kit_run *run, const struct variant *variant, struct s
     if (!subject_create(&subject, OBSERVED, 3, 0)) {
         return false;
     }
-    script_traffic(&subject, &traffic, 900, 12);
+    script_traffic(&subject, 900, 12);
     unsigned seldom = script_thrift(&subject) * script_thrift(&subject);
     for (unsigned k = 0; k < STEPS; k++) {
         script_draw_operation(&subject);
@@ -313,11 +312,10 @@ void case_counters(struct kit_run *run)
     run->algo = run->target->counted;
     struct counted one = {.last = {0}};
     struct counted other = {.last = {0}};
-    struct traffic traffic;
     if (run->algo->counters == NULL || !script_open(run, &one.subject, 30, 0)) {
         return;
     }
-    script_traffic(&one.subject, &traffic, 700, 6);
+    script_traffic(&one.subject, 700, 6);
     if (script_open(run, &other.subject, 30, 0)) {
         script_start(&other.subject, 1, 20);
         watch_counters(&one, &other);

@@ -94,12 +94,11 @@ void case_many_churn(struct kit_run *run)
     if (!script_open(run, &subject, PENDING, 0)) {
         return;
     }
-    struct traffic traffic;
-    script_traffic(&subject, &traffic, 30000, 5);
+    script_traffic(&subject, 30000, 5);
     uint32_t count = fill(run, &subject, PENDING, 1, 11, 20000);
     struct script_time time = script_time(run, 0.5);
     for (uint64_t i = 0; i < STEPS && script_goes_on(&time, 8 * i); i++) {
-        uint64_t random = kit_random(&traffic.random);
+        uint64_t random = kit_random(&subject.traffic->random);
         /* At times the first timer to fire is stopped or postponed. */
         uint32_t id = i % 4 == 0 ? subject_first(&subject) : KIT_NO_TIMER;
         id = id == KIT_NO_TIMER ? (uint32_t)(random >> 32) % count : id;

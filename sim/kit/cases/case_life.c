@@ -27,12 +27,11 @@ void case_destroy_pending(struct kit_run *run)
 {
     static const uint64_t spans[] = {4, 1000, UINT64_C(1) << 20, UINT64_C(1) << 40};
     for (size_t i = 0; i < LENGTH(spans); i++) {
-        struct traffic traffic;
         struct kit_subject subject;
         if (!script_open(run, &subject, 100, 0)) {
             return;
         }
-        script_traffic(&subject, &traffic, spans[i], i + 3);
+        script_traffic(&subject, spans[i], i + 3);
         script_do(&subject, "churn 200; start all", NULL);
         subject_destroy(&subject);
     }
@@ -57,32 +56,26 @@ static struct kit_run under_others(const struct kit_run *run, uint64_t seed)
 
 enum { SIDE_BY_SIDE = 6 };
 
-/* One of several structures. */
-struct companion {
-    struct kit_subject subject;
-    struct traffic traffic;
-    bool is_open;
-};
-
 /* Open a structure that differs from the others in all arguments of create. */
-static void open_unlike(struct kit_run *run, struct companion *all, unsigned place, size_t round)
+static void open_unlike(struct kit_run *run, struct kit_subject *all, size_t place, size_t round)
 {
     static const uint32_t capacities[SIDE_BY_SIDE] = {20, 3, 50, 7, 9, 64};
     static const uint64_t clocks[SIDE_BY_SIDE] = {0, 77777, 1000, 5, 255, 4000};
     static const uint64_t announced[SIDE_BY_SIDE] = {0, 5000, 100, 0, 9, 700};
     static const uint64_t spans[SIDE_BY_SIDE] = {500, 3000, 90, 40, 9, 700};
     struct kit_run other = place > 0 ? under_others(run, SIDE_BY_SIDE * round + place) : *run;
-    all[place].is_open = script_open_announced(&other, &all[place].subject, capacities[place],
-                                               clocks[place], announced[place]);
-    script_traffic(&all[place].subject, &all[place].traffic, spans[place], round + place);
+    if (script_open_announced(&other, &all[place], capacities[place], clocks[place],
+                              announced[place])) {
+        script_traffic(&all[place], spans[place], round + place);
+    }
 }
 
-static void churn_in_turns(struct companion *all)
+static void churn_in_turns(struct kit_subject *all)
 {
     for (unsigned i = 0; i < 40 * SIDE_BY_SIDE; i++) {
-        struct companion *one = &all[i % SIDE_BY_SIDE];
-        if (one->is_open) {
-            script_churn(&one->subject, 3, i / SIDE_BY_SIDE % 2 == 0 ? BY_ONE : IRREGULARLY);
+        struct kit_subject *one = &all[i % SIDE_BY_SIDE];
+        if (one->self != NULL) {
+            script_churn(one, 3, i / SIDE_BY_SIDE % 2 == 0 ? BY_ONE : IRREGULARLY);
         }
     }
 }
@@ -90,24 +83,23 @@ static void churn_in_turns(struct companion *all)
 /* Make some structures and destroy them in another order, both of which depend on the round. */
 static void live_side_by_side(struct kit_run *run, unsigned count, size_t round)
 {
-    struct companion all[SIDE_BY_SIDE] = {{.is_open = false}};
-    struct companion *destroyed[SIDE_BY_SIDE] = {NULL};
+    struct kit_subject all[SIDE_BY_SIDE] = {{.self = NULL}};
+    struct kit_subject *destroyed[SIDE_BY_SIDE] = {NULL};
     for (unsigned i = 0; i < count; i++) {
         size_t place = (i * (round % 2 == 0 ? 1 : 5) + round) % count;
         destroyed[(i * (round % 4 < 2 ? 5 : 1) + round / 2) % count] = &all[place];
-        open_unlike(run, all, (unsigned)place, round);
+        open_unlike(run, all, place, round);
         churn_in_turns(all);
     }
     /* One is destroyed and made again while the others exist. */
-    if (destroyed[1]->is_open) {
-        subject_destroy(&destroyed[1]->subject);
-        open_unlike(run, all, (unsigned)(destroyed[1] - all), round);
+    if (destroyed[1]->self != NULL) {
+        subject_destroy(destroyed[1]);
+        open_unlike(run, all, (size_t)(destroyed[1] - all), round);
     }
     for (unsigned i = 0; i < count; i++) {
         churn_in_turns(all);
-        if (destroyed[i]->is_open) {
-            script_close(&destroyed[i]->subject);
-            destroyed[i]->is_open = false;
+        if (destroyed[i]->self != NULL) {
+            script_close(destroyed[i]);
         }
     }
 }

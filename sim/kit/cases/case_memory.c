@@ -168,8 +168,7 @@ static void use_all_hooks(struct kit_run *run, enum kit_guard_place place, uint3
     if (!script_open(run, &subject, capacity, 7)) {
         return;
     }
-    struct traffic traffic;
-    script_traffic(&subject, &traffic, 900, capacity);
+    script_traffic(&subject, 900, capacity);
     for (uint32_t id = capacity; id-- > 0;) {
         script_start(&subject, id, script_draw_delay(&subject));
         subject_check_memory(&subject);

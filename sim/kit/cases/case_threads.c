@@ -36,18 +36,12 @@ static const uint64_t hook_steps[] = {
     [KIT_HOOK_NEXT] = 2000,   [KIT_HOOK_COUNT] = 500,
 };
 
-/* A structure and its operations. */
-struct side {
-    struct kit_subject subject;
-    struct traffic traffic;
-};
-
 /* Static, since a signal handler needs it; a process runs one case at a time. */
 static struct {
     struct kit_run *run;
     const struct tl_algo *structure;
-    struct side here;
-    struct side there;
+    struct kit_subject here;
+    struct kit_subject there;
     uint64_t done; /* operations of the first thread so far */
     bool steps;    /* can be counted */
     struct {
@@ -82,10 +76,10 @@ static void take_turn(void)
     pair.turns++;
     if (pair.turns % 128 == 0) {
         live_briefly(pair.turns);
-    } else if (pair.turns % 64 == 0 && pair.there.subject.capacity < 4 * IDS) {
-        (void)subject_reserve(&pair.there.subject, pair.there.subject.capacity + 1);
+    } else if (pair.turns % 64 == 0 && pair.there.capacity < 4 * IDS) {
+        (void)subject_reserve(&pair.there, pair.there.capacity + 1);
     }
-    script_churn(&pair.there.subject, 1, pair.turns % 4 == 0 ? IRREGULARLY : BY_ONE);
+    script_churn(&pair.there, 1, pair.turns % 4 == 0 ? IRREGULARLY : BY_ONE);
 }
 
 static void *be_second(void *ctx)
@@ -225,11 +219,11 @@ static void act_inside(struct kit_subject *subject, uint32_t id)
 
 static void use_structure(uint32_t timers)
 {
-    struct kit_subject *subject = &pair.here.subject;
+    struct kit_subject *subject = &pair.here;
     if (!script_open(pair.run, subject, timers, 0)) {
         return;
     }
-    script_traffic(subject, &pair.here.traffic, 300, timers);
+    script_traffic(subject, 300, timers);
     subject->on_fire = act_inside;
     for (unsigned i = 0; i < LIFE_OPERATIONS; i++) {
         script_churn(subject, 1, i % 2 == 0 ? IRREGULARLY : BY_ONE);
@@ -258,10 +252,10 @@ void case_two_threads(struct kit_run *run)
     return;
 #endif
     begin_pair(run);
-    if (!script_open(run, &pair.there.subject, IDS, 1000)) {
+    if (!script_open(run, &pair.there, IDS, 1000)) {
         return;
     }
-    script_traffic(&pair.there.subject, &pair.there.traffic, 500, 6);
+    script_traffic(&pair.there, 500, 6);
     if (sem_init(&pair.go, 0, 0) != 0 || sem_init(&pair.gone, 0, 0) != 0 ||
         pthread_create(&pair.thread, NULL, be_second, NULL) != 0) {
         kit_fail(run->witness, FAULT_HARNESS, "no second thread can be made");
@@ -280,5 +274,5 @@ void case_two_threads(struct kit_run *run)
     pair.over = true;
     (void)sem_post(&pair.go);
     (void)pthread_join(pair.thread, NULL);
-    script_close(&pair.there.subject);
+    script_close(&pair.there);
 }
