@@ -361,8 +361,8 @@ void case_concurrent_stress(struct kit_run *run)
 
 /*
  * A script has calls that are made before the threads begin, a colon, and the calls of each thread,
- * separated by bars: S0@3 starts timer 0 for tick 3, X0 stops it, A3 advances to tick 3, N asks for
- * next; R0 makes the next callback of timer 0 start it again, K0@1 makes it stop timer 1.
+ * separated by bars: S0@3 starts timer 0 for tick 3, X0 stops it, A3 asks for next and advances to
+ * tick 3; R0 makes the next callback of timer 0 start it again, K0@1 makes it stop timer 1.
  */
 static const char *const scripts[] = {
     "S0@1 : A1 | X0",              /* a stop against an expiry */
