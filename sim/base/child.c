@@ -302,12 +302,9 @@ static void read_place(struct watch *watch)
     place.phase[sizeof place.phase - 1] = '\0';
     make_plain(place.hook);
     make_plain(place.phase);
-    watch->place[0] = '\0';
-    if (place.hook[0] != '\0') {
-        (void)snprintf(watch->place, sizeof watch->place, " in %s", place.hook);
-    } else if (place.phase[0] != '\0') {
-        (void)snprintf(watch->place, sizeof watch->place, " %s", place.phase);
-    }
+    const char *in = place.hook[0] != '\0' ? " in " : place.phase[0] != '\0' ? " " : "";
+    (void)snprintf(watch->place, sizeof watch->place, "%s%s", in,
+                   place.hook[0] != '\0' ? place.hook : place.phase);
 }
 
 static bool is_overdue(struct watch *watch, uint64_t now_ns)

@@ -76,8 +76,7 @@ void check_step_text(const struct check_step *step, char *text, size_t bytes);
 
 /* How far a timer came. */
 enum check_stage {
-    CHECK_STAGE_TABLE,
-    CHECK_STAGE_HAND,
+    CHECK_STAGE_HAND = 1, /* 0: it is in the table */
     CHECK_STAGE_QUEUE,
     CHECK_STAGE_TAKEN,
     CHECK_STAGE_CALLED,

@@ -20,14 +20,13 @@ struct timer {
 /* A reaction that is set aside. */
 struct node {
     const struct stream_reaction *reaction;
-    uint64_t nominal; /* the due tick of its cause, once that has fired */
     uint32_t next;
 };
 
-/* A postponed node. */
+/* A postponed reaction. */
 struct held {
-    uint64_t event;
-    uint32_t node;
+    const struct stream_reaction *reaction;
+    uint64_t nominal; /* the due tick of its cause when that fired */
 };
 
 struct closed_loop {
@@ -66,11 +65,11 @@ static void give_node(struct closed_loop *loop, uint32_t at)
     loop->free_node = at;
 }
 
-static void hold_back(struct closed_loop *loop, uint32_t at)
+static void hold_back(struct closed_loop *loop, const struct stream_reaction *reaction,
+                      uint64_t nominal)
 {
     MEMORY_REACH(loop->held, loop->held_capacity, loop->held_count);
-    loop->held[loop->held_count++] =
-        (struct held){.event = loop->nodes[at].reaction->event, .node = at};
+    loop->held[loop->held_count++] = (struct held){.reaction = reaction, .nominal = nominal};
 }
 
 /* --- a timer's reactions --------------------------------------------------------------------- */
@@ -137,11 +136,10 @@ static void note_done(struct closed_loop *loop, uint32_t id, uint64_t event, boo
     }
 }
 
-static void carry_out(struct closed_loop *loop, uint32_t at, uint64_t now, bool inside)
+/* `nominal`: the due tick of its cause when that fired. */
+static void carry_out(struct closed_loop *loop, const struct stream_reaction *reaction,
+                      uint64_t nominal, uint64_t now, bool inside)
 {
-    const struct stream_reaction *reaction = loop->nodes[at].reaction;
-    uint64_t nominal = loop->nodes[at].nominal;
-    give_node(loop, at);
     if (reaction->event < loop->timers[reaction->id].last) {
         return; /* superseded */
     }
@@ -174,39 +172,39 @@ void closed_loop_fired(struct closed_loop *loop, uint32_t id, uint64_t now)
         return; /* a fault of the structure */
     }
     cause->pending = false;
-    /* Unlink them first: carrying them out changes the list. */
+    /* Carrying them out changes the due tick and the list. */
+    const uint64_t nominal = nominal_of(loop, id);
     struct timer fired = {.last_node = NO_NODE};
     while (first_arming(loop, cause) == cause->last) {
-        uint32_t at = unlink_first(loop, cause);
-        loop->nodes[at].nominal = nominal_of(loop, id);
-        append(loop, &fired, at);
+        append(loop, &fired, unlink_first(loop, cause));
     }
     while (fired.last_node != NO_NODE) {
         uint32_t at = unlink_first(loop, &fired);
         const struct stream_reaction *reaction = loop->nodes[at].reaction;
+        give_node(loop, at);
         if (reaction->id == id || is_alone(loop, reaction, now)) {
-            carry_out(loop, at, now, true);
+            carry_out(loop, reaction, nominal, now, true);
         } else {
-            hold_back(loop, at);
+            hold_back(loop, reaction, nominal);
         }
     }
 }
 
-static int by_event(const void *a, const void *b)
+/* In the order of the stream. */
+static int by_place(const void *a, const void *b)
 {
     const struct held *left = a;
     const struct held *right = b;
-    return (left->event > right->event) - (left->event < right->event);
+    return (left->reaction > right->reaction) - (left->reaction < right->reaction);
 }
 
 void closed_loop_advanced(struct closed_loop *loop, uint64_t now)
 {
-    if (loop->held_count == 0) {
-        return;
+    if (loop->held_count > 1) {
+        qsort(loop->held, loop->held_count, sizeof *loop->held, by_place);
     }
-    qsort(loop->held, loop->held_count, sizeof *loop->held, by_event);
     for (size_t i = 0; i < loop->held_count; i++) {
-        carry_out(loop, loop->held[i].node, now, false);
+        carry_out(loop, loop->held[i].reaction, loop->held[i].nominal, now, false);
     }
     loop->held_count = 0;
 }
@@ -233,14 +231,13 @@ static void put_aside(struct closed_loop *loop, const struct stream_reaction *re
     if (reaction->arming == NO_EVENT || reaction->arming < cause->last) {
         return; /* it comes too late */
     }
-    uint32_t at = take_node(loop);
-    loop->nodes[at] = (struct node){
-        .reaction = reaction, .nominal = nominal_of(loop, reaction->cause), .next = NO_NODE};
-    if (closed_loop_waits(loop, reaction)) {
-        hold_back(loop, at); /* its cause has fired already */
-    } else {
-        append(loop, cause, at);
+    if (closed_loop_waits(loop, reaction)) { /* its cause has fired already */
+        hold_back(loop, reaction, nominal_of(loop, reaction->cause));
+        return;
     }
+    uint32_t at = take_node(loop);
+    loop->nodes[at] = (struct node){.reaction = reaction};
+    append(loop, cause, at);
 }
 
 void closed_loop_advancing(struct closed_loop *loop, uint64_t now)

@@ -77,37 +77,26 @@ static uint32_t rank_of(const struct trace_ids *ids, uint32_t id)
 
 /* --- a trace ---------------------------------------------------------------------------------- */
 
-/* Add an operation to `writer`, renumbered. */
-static bool write_record(struct trace_writer *writer, const struct trace_ids *ids, uint64_t tick,
-                         const struct trace_record *record, struct trace_cause cause,
-                         struct error *error)
+/* Add the operations of a block to `writer`, renumbered. */
+static bool write_block(struct trace_writer *writer, const struct trace_ids *ids,
+                        const struct trace_block *block, struct error *error)
 {
-    if (cause.basis != TRACE_EXTERNAL) {
-        cause.id = rank_of(ids, cause.id);
-    }
-    return trace_writer_add_reaction(
-        writer, tick, rank_of(ids, record->id), (enum trace_op)record->op,
-        record->op == TRACE_START ? record->deadline - tick : 0, cause, error);
-}
-
-static bool write_records(struct trace_reader *reader, struct trace_writer *writer,
-                          const struct trace_ids *ids, struct error *error)
-{
-    struct trace_block block;
-    int got;
-    while ((got = trace_reader_next(reader, &block, error)) == 1) {
-        for (size_t g = 0; g < block.group_count; g++) {
-            const struct trace_group *group = &block.groups[g];
-            for (uint32_t i = group->first; i < group->first + group->count; i++) {
-                static const struct trace_cause external = {0};
-                if (!write_record(writer, ids, group->tick, &block.records[i],
-                                  block.causes != NULL ? block.causes[i] : external, error)) {
-                    return false;
-                }
+    bool good = true;
+    for (const struct trace_group *group = block->groups;
+         good && group < block->groups + block->group_count; group++) {
+        for (uint32_t i = group->first; good && i < group->first + group->count; i++) {
+            const struct trace_record *record = &block->records[i];
+            struct trace_cause cause = {0};
+            if (block->causes != NULL) {
+                cause = block->causes[i];
+                cause.id = cause.basis != TRACE_EXTERNAL ? rank_of(ids, cause.id) : 0;
             }
+            good = trace_writer_add_reaction(
+                writer, group->tick, rank_of(ids, record->id), (enum trace_op)record->op,
+                record->op == TRACE_START ? record->deadline - group->tick : 0, cause, error);
         }
     }
-    return got == 0;
+    return good;
 }
 
 /* Return the origin, with the previous numbering of the ids. */
@@ -132,11 +121,15 @@ static bool rewrite(struct trace_reader *reader, const char *path, const struct 
     if (good && header->causes_known) {
         trace_writer_declare_causes(writer);
     }
-    if (good && !write_records(reader, writer, ids, error)) {
-        trace_writer_abort(writer);
-        good = false;
+    struct trace_block block;
+    int got = good ? 1 : -1;
+    while (got == 1 && (got = trace_reader_next(reader, &block, error)) == 1) {
+        got = write_block(writer, ids, &block, error) ? 1 : -1;
     }
-    good = good &&
+    if (got < 0) {
+        trace_writer_abort(writer);
+    }
+    good = got == 0 &&
            trace_writer_commit(writer, header->warmup_end_tick, header->end_tick, 0, origin, error);
     free(origin);
     return good;

@@ -151,16 +151,13 @@ struct trace_writer *trace_writer_open(const char *path, uint64_t tick_ns, struc
     writer->raw = memory_bytes(TRACE_BLOCK_RAW_MAX);
     writer->stored = memory_bytes(writer->stored_capacity);
     trace_columns_clear(writer->columns);
-    if ((is_standard_stream(path) && !standard_output_takes_binary(error)) ||
-        !outfile_open_or_stream(&writer->file, path, error)) {
-        trace_writer_abort(writer);
-        return NULL;
-    }
     writer->header.tick_ns = tick_ns;
     /* Not yet a header: an interrupted run leaves nothing that could be taken for a trace. */
     const uint8_t blank[TRACE_HEADER_BYTES] = {0};
-    if (fwrite(blank, 1, sizeof blank, writer->file.stream) != sizeof blank) {
-        (void)fail_writing(writer, error);
+    if ((is_standard_stream(path) && !standard_output_takes_binary(error)) ||
+        !outfile_open_or_stream(&writer->file, path, error) ||
+        (fwrite(blank, 1, sizeof blank, writer->file.stream) != sizeof blank &&
+         !fail_writing(writer, error))) {
         trace_writer_abort(writer);
         return NULL;
     }

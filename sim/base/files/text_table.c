@@ -93,20 +93,17 @@ static size_t line_width(const size_t *widths, size_t columns)
 /* Appends a column's heading, once. */
 static void leave_out(const struct text_table *table, size_t column, size_t *widths, char **names)
 {
-    const char *name = cell_at(table, 0, column);
-    size_t length = strlen(name);
+    const char *before = *names != NULL ? *names : "";
+    char *entry = memory_format(", %s,", cell_at(table, 0, column));
+    char *listed = memory_format("%s,", before);
     widths[column] = 0;
-    for (const char *at = *names; at != NULL && *at != '\0';) {
-        at += strlen(", ");
-        size_t bytes = strcspn(at, ",");
-        if (bytes == length && strncmp(at, name, length) == 0) {
-            return;
-        }
-        at += bytes;
+    if (strstr(listed, entry) == NULL) {
+        char *longer = memory_format("%s, %s", before, cell_at(table, 0, column));
+        free(*names);
+        *names = longer;
     }
-    char *longer = memory_format("%s, %s", *names != NULL ? *names : "", name);
-    free(*names);
-    *names = longer;
+    free(entry);
+    free(listed);
 }
 
 /* How wide each column is; 0: it is omitted. */

@@ -12,7 +12,7 @@
 
 enum { RUN_MEMBERS_MAX = 64 };
 
-enum part_fault { PART_NONE, PART_KILL, PART_PAUSE, PART_KILL_ENGINE };
+enum part_fault { PART_KILL = 1, PART_PAUSE, PART_KILL_ENGINE };
 
 /* Of one process, and those that take its place. */
 struct part_slot {

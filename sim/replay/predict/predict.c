@@ -33,7 +33,6 @@ struct predict_run {
     void **systems; /* a structure for each system */
     uint32_t system_count;
     struct holding *holdings; /* by id */
-    uint32_t ids;
     uint64_t now;
     struct prediction *prediction;
     bool refused; /* the structure refused a start */
@@ -72,7 +71,7 @@ static void join_expiries(struct predict_run *run)
 static void predict_fired(void *ctx, uint32_t id, uint64_t now)
 {
     struct predict_run *run = ctx;
-    if (id >= run->ids || run->holdings[id].event == NEVER) {
+    if (id >= run->stream->header.ids || run->holdings[id].event == NEVER) {
         return; /* a fault of the structure, which `check` and `sim` report */
     }
     run->known[run->holdings[id].event].fired = now;
@@ -241,20 +240,14 @@ static void compare_start(const struct predict_run *run, uint64_t event)
     }
 }
 
-/* Return the tick before the trace's first: its clock may have run for long. */
-static uint64_t first_tick(const struct stream *stream)
-{
-    struct stream_walk walk = {.stream = stream};
-    struct stream_operation operation = {0};
-    (void)stream_walk_next(&walk, &operation);
-    return operation.tick > 0 ? operation.tick - 1 : 0;
-}
-
 void predict(const struct stream *stream, const struct recording *recording,
              const struct contender *contender, struct prediction *prediction)
 {
     const struct trace_header *header = &stream->header;
     uint32_t operations = recording->operation_count;
+    struct stream_walk walk = {.stream = stream};
+    struct stream_operation first = {0};
+    (void)stream_walk_next(&walk, &first);
     struct predict_run run = {
         .recording = recording,
         .stream = stream,
@@ -262,8 +255,7 @@ void predict(const struct stream *stream, const struct recording *recording,
         .algo = contender->timed,
         .systems = memory_new((size_t)recording->systems + 1, sizeof *run.systems),
         .holdings = memory_new((size_t)header->ids + 1, sizeof *run.holdings),
-        .ids = header->ids,
-        .now = first_tick(stream),
+        .now = first.tick > 0 ? first.tick - 1 : 0, /* the clock may have run for long before */
         .prediction = prediction,
     };
     const struct closed_loop_plan plan = {
@@ -277,7 +269,7 @@ void predict(const struct stream *stream, const struct recording *recording,
     for (uint32_t i = 0; i < operations; i++) {
         run.known[i].fired = NEVER;
     }
-    for (uint32_t id = 0; id < run.ids; id++) {
+    for (uint32_t id = 0; id < header->ids; id++) {
         run.holdings[id].event = NEVER;
     }
     enum tl_status status = create_structures(&run, contender);
