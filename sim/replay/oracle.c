@@ -199,14 +199,9 @@ static void judge_overdue(struct oracle *oracle, const struct timer *timer, uint
     }
 }
 
-static void widen(struct tl_precision *widest, struct tl_precision precision)
+static void widen(uint64_t *widest, uint64_t ticks)
 {
-    if (precision.early_ticks > widest->early_ticks) {
-        widest->early_ticks = precision.early_ticks;
-    }
-    if (precision.late_ticks > widest->late_ticks) {
-        widest->late_ticks = precision.late_ticks;
-    }
+    *widest = ticks > *widest ? ticks : *widest;
 }
 
 static void judge_start(struct oracle *oracle, const struct stream_operation *operation)
@@ -230,7 +225,9 @@ static void judge_start(struct oracle *oracle, const struct stream_operation *op
     }
     if (oracle->delays != NULL) {
         oracle->delays[id] = due_delay(oracle->clock, operation->deadline);
-        widen(&oracle->verdict->declared, precision_of(oracle, id));
+        struct tl_precision precision = precision_of(oracle, id);
+        widen(&oracle->verdict->declared.early_ticks, precision.early_ticks);
+        widen(&oracle->verdict->declared.late_ticks, precision.late_ticks);
     }
 }
 

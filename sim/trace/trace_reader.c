@@ -116,12 +116,12 @@ static const char *read_section(struct trace_reader *reader, uint64_t at, uint32
         return "its sizes are out of range: it was altered";
     }
     MEMORY_REACH(reader->stored, reader->stored_room, section->stored_bytes);
-    const uint8_t *stored = reader->stored;
     why = read_at(reader->fd, reader->stored, section->stored_bytes, at + TRACE_SECTION_BYTES);
     if (why != NULL) {
         return why;
     }
-    if (trace_section_checksum(section->head, stored, section->stored_bytes) != section->checksum) {
+    if (trace_section_checksum(section->head, reader->stored, section->stored_bytes) !=
+        section->checksum) {
         return "its checksum does not match: it was altered";
     }
     if (section->kind != kind || section->index != index) {
@@ -131,7 +131,7 @@ static const char *read_section(struct trace_reader *reader, uint64_t at, uint32
     if (section->stored_bytes == 0) {
         return section->raw_bytes == 0 ? NULL : "its content is missing";
     }
-    size_t got = ZSTD_decompressDCtx(reader->zstd, reader->raw, section->raw_bytes, stored,
+    size_t got = ZSTD_decompressDCtx(reader->zstd, reader->raw, section->raw_bytes, reader->stored,
                                      section->stored_bytes);
     if (ZSTD_isError(got) || got != section->raw_bytes) {
         return "it decompresses to the wrong size";
