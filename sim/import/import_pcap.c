@@ -284,8 +284,9 @@ static bool open_capture(struct pcap_import *import, struct error *error)
         lib.pcap_fopen_offline_with_tstamp_precision(stream, PCAP_TSTAMP_PRECISION_NANO, why));
     if (import->pcap == NULL) {
         (void)fclose(stream);
-        return error_set(error, "%s: not a capture: %s", name,
-                         import->why != NULL ? import->why : why);
+        return error_set(error,
+                         "%s: not a capture: %s; give what tcpdump -w, dumpcap or Wireshark wrote",
+                         name, import->why != NULL ? import->why : why);
     }
     int link = lib.pcap_datalink(import->pcap);
     if (!packet_link_known(link)) {
@@ -328,8 +329,10 @@ static bool read_packets(struct pcap_import *import, struct error *error)
         import->cut_off = true;
         return true;
     }
-    return error_set(error, "%s: cannot be read after packet %" PRIu64 ": %s", tally->name,
-                     tally->lines, why);
+    return error_set(error,
+                     "%s: cannot be read after packet %" PRIu64 ": %s; copy or record the file "
+                     "again",
+                     tally->name, tally->lines, why);
 }
 
 /* --- the end ---------------------------------------------------------------------------------- */

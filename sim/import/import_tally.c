@@ -45,12 +45,15 @@ bool import_tally_accept(const struct import_tally *tally, bool at_end, struct e
         return true;
     }
     const struct tally_sample *first = &tally->samples[0];
+    bool none = tally->malformed == tally->lines - tally->blank;
     return error_set(error,
                      "%s: %" PRIu64 " of %" PRIu64 " %ss are not understood, first %s %" PRIu64
-                     ": %s; if the file is right all the same, allow more of them with "
-                     "--max-malformed",
+                     ": %s; %s",
                      tally->name, tally->malformed, tally->lines, tally->unit, tally->unit,
-                     first->number, first->why);
+                     first->number, first->why,
+                     none ? "is it of another format? `timerlab trace import --list` shows all"
+                          : "if the file is right all the same, allow more of them with "
+                            "--max-malformed");
 }
 
 bool import_tally_end(const struct import_tally *tally, uint64_t found, const char *expected,
@@ -73,7 +76,10 @@ bool import_tally_read(struct import_tally *tally, struct line_reader *reader, t
     int status;
     bool good = true;
     while (good && (status = line_reader_next(reader, &line, error)) == 1) {
-        tally->lines++;
+        if (tally->lines++ == 0 && line.length >= 3 && memcmp(line.text, "\xef\xbb\xbf", 3) == 0) {
+            line.text += 3; /* a byte order mark */
+            line.length -= 3;
+        }
         good = take(ctx, &line, error);
         if ((tally->lines & 4095) == 0) {
             progress_update(&progress, line_reader_bytes_done(reader));

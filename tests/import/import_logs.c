@@ -735,6 +735,25 @@ static void odd_tables_are_refused(void **state)
                    "has no column 'ts'; its columns are , ");
 }
 
+/* Editors write a byte order mark and carriage returns. */
+static void files_of_other_systems(void **state)
+{
+    (void)state;
+    static const char marked[] = "\xef\xbb\xbf"
+                                 "192.0.2.1 - - [01/Jul/1995:00:00:01 -0400] x\r\n"
+                                 "192.0.2.1 - - [01/Jul/1995:00:00:02 -0400] x\r\n";
+    assert_operations("access-log", marked, NULL, "0,0,start,60000\n1000,0,start,60000\n");
+    assert_operations("events", "\xef\xbb\xbf{\"ts\":1,\"k\":\"a\"}\r\n{\"ts\":2,\"k\":\"b\"}\r\n",
+                      (const char *const[]){"key", "k", NULL},
+                      "0,0,start,60000\n1000,1,start,60000\n");
+    assert_operations("process",
+                      "\xef\xbb\xbf"
+                      "1000000 7 add 0xa timeout_us=5000 events=0x0\r\n",
+                      NULL, "0,0,start,5\n");
+    assert_refused("access-log", "nonsense\nmore\n", NULL, IMPORT_FAILED,
+                   "is it of another format? `timerlab trace import --list` shows all");
+}
+
 static void text_says_whether_causes_are_known(void **state)
 {
     (void)state;
@@ -779,6 +798,7 @@ int main(void)
         cmocka_unit_test(a_programs_own_expiries),
         cmocka_unit_test(logs_that_may_not_be_what_they_seem),
         cmocka_unit_test(odd_tables_are_refused),
+        cmocka_unit_test(files_of_other_systems),
         cmocka_unit_test(text_says_whether_causes_are_known),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);

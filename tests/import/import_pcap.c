@@ -382,6 +382,7 @@ static void odd_captures_are_refused(void **state)
     run = run_capture(&capture, NULL);
     assert_int_equal(run.result, IMPORT_FAILED);
     assert_non_null(strstr(run.error.text, "some.pcap: not a capture: "));
+    assert_non_null(strstr(run.error.text, "tcpdump -w"));
     import_run_free(&run);
 }
 

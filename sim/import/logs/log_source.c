@@ -419,12 +419,6 @@ enum log_line log_source_take(struct log_source *source, const char *name, const
 {
     const char *text = line->text;
     const char *end = text + line->length;
-    if (line->length >= 3 && line->number == 1 && memcmp(text, "\xef\xbb\xbf", 3) == 0) {
-        text += 3; /* a byte order mark */
-    }
-    if (end > text && end[-1] == '\r') {
-        end--;
-    }
     if (text == end) {
         return LOG_LINE_BLANK;
     }

@@ -343,7 +343,8 @@ static bool read_input(struct process_import *import, struct error *error)
     ssize_t n = read_fully(file, magic, sizeof magic, &why);
     bool good;
     if (n < 0) {
-        good = error_set(error, "%s: %s at its beginning", import->tally.name, why);
+        good = error_set(error, "%s: %s at its beginning; copy or record the file again",
+                         import->tally.name, why);
     } else if (n == (ssize_t)sizeof magic && memcmp(magic, TIMER_RECORD_MAGIC, sizeof magic) == 0) {
         import->tally.unit = "record";
         import->causes = CAUSES_OF_RECORDS;
