@@ -205,6 +205,16 @@ static void place_connections(struct gen_model *model)
     }
 }
 
+/* Begin to bring a connection into the cache, which is visited next. */
+static void fetch_connection(const struct gen_model *model, uint32_t number)
+{
+    const char *record = (const char *)gen_timers_of(model, number, 0);
+    __builtin_prefetch(&model->ring.next[number]);
+    for (size_t at = 0; at < model->record_bytes; at += 64) {
+        __builtin_prefetch(record + at);
+    }
+}
+
 /* Simulate the ticks before `end`, from the last one on: visit the connections filed there. */
 static bool simulate(struct gen_model *model, uint64_t end)
 {
@@ -213,7 +223,7 @@ static bool simulate(struct gen_model *model, uint64_t end)
         for (uint32_t left = gen_ring_take(&model->ring, &number); left > 0; left--) {
             const uint32_t next = model->ring.next[number];
             void *record = gen_timers_of(model, number, 0);
-            __builtin_prefetch(gen_timers_of(model, next, 0));
+            fetch_connection(model, next);
             gen_from_outside(model);
             model->visited = number;
             model->workload->visit(model, now, record);
