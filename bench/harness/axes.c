@@ -173,10 +173,10 @@ static void take_setting(void *arguments, const struct option_row *row, const ch
                          struct argp_state *state)
 {
     struct setting *setting = (void *)((char *)arguments + row->at);
-    while (setting->axis != AXIS_NONE) {
+    while (setting->axis != AXIS_NONE) { /* to the first free place */
         setting++;
     }
-    do {
+    do { /* to the option's own axis */
         setting->axis++;
     } while (axes[setting->axis].word != row->option.name);
     if (!read_value(text, setting)) {

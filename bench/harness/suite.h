@@ -155,10 +155,10 @@ struct suite {
 
 /* --- for suites ------------------------------------------------------------------------------ */
 
-/* How long the timed parts of a row are to last, where a suite repeats itself for that. */
+/* Return how long the timed parts of a row are to last, where a suite repeats itself for that. */
 uint64_t min_time_ns(const struct fixture *fixture);
 
-/* Writes the row's error; returns false, so that `return fail(...)` ends a function. */
+/* Write the row's error; return false, so that `return fail(...)` ends a function. */
 bool fail(struct fixture *fixture, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* The same for a row that is omitted for a reason that is no fault. */
@@ -168,7 +168,7 @@ bool leave_out(struct fixture *fixture, const char *format, ...)
 /* Whether preparations have not yet lasted longer than --patience. */
 bool has_patience(const struct fixture *fixture);
 
-/* False, with the row given up, if preparations have lasted longer than --patience. */
+/* Return false, with the row given up, if preparations have lasted longer than --patience. */
 bool still_patient(struct fixture *fixture);
 
 /* Create the structure, for ids below `capacity`, in the fixture's records if it is to be there.
@@ -176,8 +176,8 @@ bool still_patient(struct fixture *fixture);
 enum tl_status fixture_create(struct fixture *fixture, uint32_t capacity,
                               const struct tl_allocator *allocator);
 
-/* Number of repetitions of `operations` operations in a batch: one, where each operation may look
- * at all timers. */
+/* Return the number of repetitions of `operations` operations in a batch: one, where each operation
+ * may look at all timers. */
 uint64_t rounds_of(const struct fixture *fixture, uint64_t operations);
 
 /* The callback that counts and sums up. `fired` is the fixture's. */
