@@ -5,6 +5,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #define REDRAW_NS UINT64_C(100000000)
@@ -55,24 +56,22 @@ void progress_update(struct progress *progress, uint64_t done)
     double seconds = (double)(now - progress->begun_ns) / 1e9;
     double rate = seconds > 0 ? (double)done / seconds : 0;
     char line[200];
-    int n;
     if (progress->total > 0 && rate > 0) {
         double left = done < progress->total ? (double)(progress->total - done) / rate : 0;
-        n = snprintf(line, sizeof line, "%s: %.0f %%, %.3g %s/s, %.0f s left", progress->what,
-                     100.0 * (double)done / (double)progress->total, rate, progress->unit, left);
+        (void)snprintf(line, sizeof line, "%s: %.0f %%, %.3g %s/s, %.0f s left", progress->what,
+                       100.0 * (double)done / (double)progress->total, rate, progress->unit, left);
     } else {
-        n = snprintf(line, sizeof line, "%s: %" PRIu64 " %s, %.3g/s", progress->what, done,
-                     progress->unit, rate);
+        (void)snprintf(line, sizeof line, "%s: %" PRIu64 " %s, %.3g/s", progress->what, done,
+                       progress->unit, rate);
     }
     if (!progress->drawn) {
         (void)fprintf(stderr, "%s\n", line);
         return;
     }
-    unsigned width = n > 0 ? (unsigned)n : 0;
-    int pad = progress->width > width ? (int)(progress->width - width) : 0;
-    (void)fprintf(stderr, "\r%s%*s", line, pad, "");
+    /* Blanks over the end of a longer line. */
+    (void)fprintf(stderr, "\r%-*s", (int)progress->width, line);
     (void)fflush(stderr);
-    progress->width = width;
+    progress->width = (unsigned)strlen(line);
 }
 
 void progress_follow(void *progress, uint64_t done)

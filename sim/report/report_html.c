@@ -1,7 +1,6 @@
 /* report_html.c: the report as one self-contained HTML page: style, script, pictures and their data
  * are in it. */
 #include "drawing.h"
-#include "markup.h"
 #include "memory.h"
 #include "report_assets.h"
 #include "report_work.h"

@@ -390,7 +390,7 @@ static bool read_block(struct trace_reader *reader, struct error *error)
     return true;
 }
 
-/* Add a block's operations to the checksum. */
+/* Add a block's operations to the checksum, many at once because each call has a cost. */
 static void sum_block(XXH3_state_t *sum, const struct trace_block *block)
 {
     struct {
@@ -398,9 +398,11 @@ static void sum_block(XXH3_state_t *sum, const struct trace_block *block)
         uint64_t deadline;
         uint64_t operation;
         struct trace_cause cause;
-    } item;
+    } item = {0};
     const size_t bytes =
         offsetof(__typeof__(item), cause) + (block->causes != NULL ? sizeof item.cause : 0);
+    unsigned char items[64 * sizeof item];
+    size_t used = 0;
     for (size_t g = 0; g < block->group_count; g++) {
         const struct trace_group *group = &block->groups[g];
         for (uint32_t i = group->first; i < group->first + group->count; i++) {
@@ -411,9 +413,15 @@ static void sum_block(XXH3_state_t *sum, const struct trace_block *block)
             if (block->causes != NULL) {
                 item.cause = block->causes[i];
             }
-            (void)XXH3_64bits_update(sum, &item, bytes);
+            (void)memcpy(items + used, &item, sizeof item);
+            used += bytes;
+            if (used > sizeof items - sizeof item) {
+                (void)XXH3_64bits_update(sum, items, used);
+                used = 0;
+            }
         }
     }
+    (void)XXH3_64bits_update(sum, items, used);
 }
 
 int trace_reader_next(struct trace_reader *reader, struct trace_block *block, struct error *error)

@@ -1,6 +1,5 @@
 #include "drawing.h"
 
-#include "markup.h"
 #include "memory.h"
 #include "terminal.h"
 
@@ -14,6 +13,17 @@ void drawing_open(struct drawing *drawing)
 {
     *drawing = (struct drawing){0};
     drawing->stream = memory_stream(&drawing->content, &drawing->bytes);
+}
+
+void markup_write_character(FILE *stream, char c)
+{
+    /* XML knows no other control characters. */
+    char plain = (unsigned char)c >= ' ' || c == '\t' || c == '\n' ? c : '?';
+    (void)fputs(c == '&'   ? "&amp;"
+                : c == '<' ? "&lt;"
+                : c == '>' ? "&gt;"
+                           : (char[]){plain, '\0'},
+                stream);
 }
 
 static void write_escaped(FILE *stream, const char *text)

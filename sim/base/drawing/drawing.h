@@ -51,6 +51,10 @@ void drawing_write(struct drawing *drawing, double width, double height, const c
  * script, no style, no references. */
 bool drawing_is_plain(const char *svg);
 
+/* Write a character between the tags of HTML or SVG so that it stands for itself, never for markup; a
+ * control character, except for tabs and line ends, as a question mark. */
+void markup_write_character(FILE *stream, char c);
+
 /* Frees it; harmless on one that is zeroed or closed. */
 void drawing_close(struct drawing *drawing);
 
