@@ -77,8 +77,8 @@ void script_stop(struct kit_subject *subject, uint32_t id);
  * pending. */
 void script_settle(struct kit_subject *subject);
 
-/* Execute a list of operations, separated by semicolons: start, stop, advance, reserve and inspect as
- * in kit_trace.h, and
+/* Execute a list of operations, separated by semicolons: those of kit_trace.h on one structure, but
+ * no actions of callbacks, and
  *
  *     next                 ask for the next expiry
  *     settle               advance from due tick to due tick until no timer is pending
