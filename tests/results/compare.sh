@@ -312,10 +312,11 @@ run 0 --command 'sh -c "echo >>order a; cat before.json"' --command 'sh -c "echo
 run 1 --command 'cat before.json' --command 'sh -c "exit 3"' --rounds 5
 says err '"exit 3"'"' failed with exit status 3"
 # shellcheck disable=SC2016 # the words are to run nothing
-for command in 'cat before.json; touch ran' 'cat $(touch ran)' 'cat `touch ran`' 'cat <before.json' "cat 'before.json" ''; do
+for command in 'cat before.json; touch ran' 'cat $(touch ran)' 'cat `touch ran`' 'cat <before.json' "cat 'before.json" ' '; do
     run 1 --command 'cat before.json' --command "$command" --rounds 5
     [ ! -e ran ] || complain "a shell ran: $command"
 done
+run 2 --command 'cat before.json' --command '' --rounds 5
 run 1 --command 'cat before.json' --command no-such-program --rounds 5
 says err 'no-such-program: cannot be run: No such file or directory'
 run 1 --command 'cat before.json' --command 'true' --rounds 5
