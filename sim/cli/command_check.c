@@ -411,26 +411,24 @@ static void print_trace(const struct check_row *row)
 static void print_way(const struct check_row *row, const char *name, uint64_t seed)
 {
     bool fuzzed = row->name == fuzz_name;
-    if (row->name != replay_name) {
-        if (row->verdict.repeats) {
-            (void)printf("    the fewest operations found that show it, for --replay:\n");
-            print_trace(row);
-        } else if (row->trace.count > 0) {
-            (void)printf(
-                "    the same operations did not show it again: the result depends on something "
-                "else, such as uninitialized memory, addresses or the time. They were:\n");
-            print_trace(row);
-        } else if (!row->again) {
-            (void)printf("    the case run again did not show it: the result depends on more than "
-                         "the operations, such as uninitialized memory, addresses or the time\n");
-        } else {
-            (void)printf("    no list of operations shows it, the case does each time\n");
-        }
-        (void)printf("    again: timerlab check -a %s --case %s", name, row->name);
-        check_print_seed(fuzzed ? row->trace.seed : seed);
-        (void)fputs(fuzzed ? " --operations 1" : "", stdout);
-        (void)printf(" (and --plugin, if it is one)\n");
+    if (row->name == replay_name) {
+        return;
     }
+    (void)printf("    %s\n",
+                 row->verdict.repeats ? "the fewest operations found that show it, for --replay:"
+                 : row->trace.count > 0
+                     ? "the same operations did not show it again: the result depends on something "
+                       "else, such as uninitialized memory, addresses or the time. They were:"
+                 : row->again ? "no list of operations shows it, the case does each time"
+                              : "the case run again did not show it: the result depends on more "
+                                "than the operations, such as uninitialized memory, addresses or "
+                                "the time");
+    if (row->verdict.repeats || row->trace.count > 0) {
+        print_trace(row);
+    }
+    (void)printf("    again: timerlab check -a %s --case %s", name, row->name);
+    check_print_seed(fuzzed ? row->trace.seed : seed);
+    (void)printf("%s (and --plugin, if it is one)\n", fuzzed ? " --operations 1" : "");
 }
 
 static void print_fault(const struct check_row *row, uint64_t seed)
@@ -597,30 +595,26 @@ static json_t *trace_json(const struct check_row *row)
 
 static bool print_json(const struct check_report *report, int argc, char **argv)
 {
+    static const char *const statuses[] = {"ok", "fault", "skipped"};
     json_t *rows = json_array();
     for (size_t i = 0; i < report->count; i++) {
         const struct check_row *row = &report->rows[i];
-        bool fault = row->verdict.result == KIT_FAULT;
+        const struct kit_verdict *verdict = &row->verdict;
+        const struct kit_coverage *coverage = &verdict->coverage;
+        bool fault = verdict->result == KIT_FAULT;
         json_t *object = json_pack(
-            "{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:f}", "algo", row->contender->timed->name,
-            "options", row->contender->option_text, "group", row->group, "case", row->name,
-            "status",
-            row->verdict.result == KIT_OK ? "ok"
-            : fault                       ? "fault"
-                                          : "skipped",
-            "fault", fault ? fault_word(row->verdict.fault) : "", "message", row->verdict.message,
-            "operations", (json_int_t)row->verdict.operations, "seconds", row->verdict.seconds);
-        const struct kit_coverage *coverage = &row->verdict.coverage;
-        (void)json_object_set_new(
-            object, "coverage",
-            json_pack("{s:I, s:I, s:f, s:I}", "timers", (json_int_t)coverage->pending, "callbacks",
-                      (json_int_t)coverage->callbacks, "ticks", coverage->ticks, "states",
-                      (json_int_t)coverage->states));
+            "{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:f, s:{s:I, s:I, s:f, s:I}}", "algo",
+            row->contender->timed->name, "options", row->contender->option_text, "group",
+            row->group, "case", row->name, "status", statuses[verdict->result], "fault",
+            fault ? fault_word(verdict->fault) : "", "message", verdict->message, "operations",
+            (json_int_t)verdict->operations, "seconds", verdict->seconds, "coverage", "timers",
+            (json_int_t)coverage->pending, "callbacks", (json_int_t)coverage->callbacks, "ticks",
+            coverage->ticks, "states", (json_int_t)coverage->states);
         if (fault && row->name == fuzz_name) {
             (void)json_object_set_new(object, "seed", json_integer((json_int_t)row->trace.seed));
         }
         if (row->in_full) {
-            (void)json_object_set_new(object, "repeats", json_boolean(row->verdict.repeats));
+            (void)json_object_set_new(object, "repeats", json_boolean(verdict->repeats));
             (void)json_object_set_new(
                 object, "trace", row->trace.session_count > 0 ? trace_json(row) : json_array());
         }

@@ -10,6 +10,7 @@
  *   names-again         gives the same numbers again after a crash
  *   names-after-close   the same after a clean close without pending timers
  *   forgets-recovered   no fdatasync in a recovery: words of a killed process are not on the disk
+ *   leaves-torn         leaves the words after a torn frame, which the recovery after the next crash finds
  *   forgets-calls       no fdatasync of the calls: the log names calls that are not on the disk
  *   loses-calls         a restart keeps no call
  *   mixes-calls         a timer has its neighbour's call
@@ -34,6 +35,7 @@ extern const struct tl_algo tl_algo_binary_heap;
 /* Replacements of fsync, fdatasync, pwrite and pread, chosen by the build. */
 int forgets(int fd);
 int forgets_recovered(int fd);
+ssize_t leaves_torn(int fd, const void *data, size_t bytes, off_t at);
 ssize_t writes_half(int fd, const void *data, size_t bytes, off_t at);
 ssize_t reads_little(int fd, void *data, size_t bytes, off_t at);
 
@@ -48,6 +50,12 @@ static bool recovers;
 int forgets_recovered(int fd)
 {
     return recovers ? 0 : fsync(fd);
+}
+
+/* Without the words of zeros that a recovery writes. */
+ssize_t leaves_torn(int fd, const void *data, size_t bytes, off_t at)
+{
+    return recovers && bytes == sizeof(uint64_t) ? (ssize_t)bytes : pwrite64(fd, data, bytes, at);
 }
 
 ssize_t writes_half(int fd, const void *data, size_t bytes, off_t at)

@@ -69,6 +69,18 @@ uint64_t crash_trace_calls(const struct crash_trace *trace)
     return trace->calls;
 }
 
+uint64_t crash_trace_torn(const struct crash_trace *trace, uint64_t cut)
+{
+    for (uint64_t i = cut; i + 1 < trace->calls; i++) {
+        const struct shim_call *call = &trace->call[i].shim;
+        uint64_t end = call->offset + call->bytes;
+        if (call->kind == SHIM_WRITE && call->offset / SECTOR + 1 < (end + SECTOR - 1) / SECTOR) {
+            return i + 1;
+        }
+    }
+    return cut;
+}
+
 /* --- the image ------------------------------------------------------------------------------- */
 
 struct file {

@@ -34,6 +34,10 @@ void crash_trace_add(struct crash_trace *trace, const struct shim_call *call,
 /* Return the number of calls. */
 uint64_t crash_trace_calls(const struct crash_trace *trace);
 
+/* Return the number of calls up to the first write to several sectors, from call `cut` on, of which a
+ * loss of power may leave the later ones only; `cut` if there is none. */
+uint64_t crash_trace_torn(const struct crash_trace *trace, uint64_t cut);
+
 /* Write the contents after a loss of power after `cut` calls, fewer than there are, to an empty
  * folder; set *moment to the state of the journal at the next call. */
 bool crash_image_make(const struct crash_trace *trace, uint64_t cut, bool keeps_half, uint64_t seed,

@@ -741,7 +741,7 @@ static bool lose_power(struct crash_life *life, const struct crash_trace *trace,
         journal->moment.acknowledged = 0;
         journal->moment.named = 0;
     }
-    process.kill_at = 1 + random_bits(random) % 64;
+    process.kill_at = 1 + random_bits(random) % 40;
     done = done && run_process(life, process, error);
     process.kill_at = 0;
     return done && run_process(life, process, error);
@@ -776,11 +776,13 @@ static bool try_power(struct crash_life *life, uint64_t seed, uint64_t kill_afte
     cuts = calls > first ? cuts : 0; /* it need not write by calls */
     for (uint32_t k = 0; done && k < cuts && !journal->report.fault; k++) {
         uint64_t cut = first + random_bits(&random) % (calls - first);
+        bool keeps_half = k % 4 > 0;
+        cut = keeps_half ? crash_trace_torn(trace, cut) : cut;
         copy_journal(journal, lived);
         BEGIN_TRIAL(life, "%spower lost after call %" PRIu64 " to the disk, %s", before, cut,
-                    k % 2 == 1 ? "half of the unsynced bytes remain"
+                    keeps_half ? "half of the unsynced bytes remain"
                                : "nothing that was not synced is left");
-        done = lose_power(life, trace, cut, k % 2 == 1, &random, error);
+        done = lose_power(life, trace, cut, keeps_half, &random, error);
     }
     crash_trace_free(trace);
     free(lived);
@@ -793,7 +795,7 @@ static bool try_powers(struct crash_life *life, struct error *error)
     const struct crash_plan *plan = life->plan;
     struct random random;
     random_seed(&random, plan->seed);
-    bool done = try_power(life, plan->seed, 0, CRASH_STEPS / 2, 2 * plan->images, error);
+    bool done = try_power(life, plan->seed, 0, CRASH_STEPS / 2, 4 * plan->images, error);
     for (uint32_t k = 0;
          done && k < plan->images && !life->never_syncs && !life->journal->report.fault; k++) {
         done = try_power(life, plan->seed + k, 1 + random_bits(&random) % (SHORT_HISTORY / 4),
