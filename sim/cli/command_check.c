@@ -444,7 +444,7 @@ static void print_fault(const struct check_row *row, uint64_t seed)
 static void print_head(struct check_report *report)
 {
     static const char *const cells[] = {
-        "structure",          "group",    "result", "cases", "operations", "seconds", "faults",
+        "structure",          "group",     "result", "cases", "operations", "seconds", "faults",
         "locked(hier-wheel)", "deadlines", "FAULT",  "10/10", "1000000000", "100.00",  ""};
     struct text_table *table = &report->table;
     report->page = text_page_begin(stdout);

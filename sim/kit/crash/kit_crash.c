@@ -777,7 +777,9 @@ static bool try_power(struct crash_life *life, uint64_t seed, uint64_t kill_afte
     for (uint32_t k = 0; done && k < cuts && !journal->report.fault; k++) {
         uint64_t cut = first + random_bits(&random) % (calls - first);
         bool keeps_half = k % 4 > 0;
-        cut = keeps_half ? crash_trace_torn(trace, cut) : cut;
+        if (keeps_half && lived->calls_before < calls) { /* of a folder that has been made */
+            cut = crash_trace_torn(trace, cut > lived->calls_before ? cut : lived->calls_before);
+        }
         copy_journal(journal, lived);
         BEGIN_TRIAL(life, "%spower lost after call %" PRIu64 " to the disk, %s", before, cut,
                     keeps_half ? "half of the unsynced bytes remain"
