@@ -14,10 +14,15 @@ const struct import_option import_redis_monitor_options[] = {
     {NULL, NULL, false, NULL},
 };
 
+struct monitor {
+    struct import_tally tally;
+    struct event_log *log;
+};
+
 /* Take a line such as: 1339518083.107412 [0 127.0.0.1:60866] "get" "x" */
 static bool take_line(void *ctx, const struct line *line, struct error *error)
 {
-    struct event_log *log = ctx;
+    struct monitor *monitor = ctx;
     const char *end = line->text + line->length;
     const char *bracket = memchr(line->text, '[', line->length);
     const char *client = bracket == NULL ? NULL : memchr(bracket, ' ', (size_t)(end - bracket));
@@ -26,11 +31,12 @@ static bool take_line(void *ctx, const struct line *line, struct error *error)
     if (closing == NULL || bracket == line->text ||
         !log_time_parse_number(line->text, (size_t)(bracket - line->text) - 1, 1000000000,
                                &time_ns)) {
-        import_tally_malformed(event_log_tally(log), line->number, line->text, line->length,
+        import_tally_malformed(&monitor->tally, line->number, line->text, line->length,
                                "it is not TIME [DATABASE CLIENT]");
         return true; /* counted; the tally refuses the file if there are too many */
     }
-    return event_log_activity(log, time_ns, client + 1, (size_t)(closing - client) - 1, error);
+    return event_log_activity(monitor->log, time_ns, client + 1, (size_t)(closing - client) - 1,
+                              error);
 }
 
 enum import_result import_redis_monitor(const struct import_job *job, struct error *error)
@@ -40,13 +46,19 @@ enum import_result import_redis_monitor(const struct import_job *job, struct err
         return IMPORT_USAGE;
     }
     struct line_reader *reader = line_reader_open(job->input, error);
-    struct event_log *log =
-        reader == NULL ? NULL
-                       : event_log_open(job, line_reader_name(reader), "line", &settings, error);
-    bool done = log != NULL &&
-                import_tally_read(event_log_tally(log), reader, take_line, log, error) &&
-                event_log_finish(log, "redis-monitor", json_object(), error);
-    event_log_close(log);
+    if (reader == NULL) {
+        return IMPORT_FAILED;
+    }
+    struct monitor monitor = {.tally = {.job = job,
+                                        .name = line_reader_name(reader),
+                                        .unit = "line",
+                                        .max_malformed = settings.max_malformed}};
+    monitor.log = event_log_open(&monitor.tally, &settings, error);
+    bool done = monitor.log != NULL &&
+                import_tally_read(&monitor.tally, reader, take_line, &monitor, error) &&
+                event_log_finish(monitor.log, "redis-monitor", json_object(), error);
+    import_tally_close(&monitor.tally, done);
+    event_log_close(monitor.log);
     line_reader_close(reader);
     return done ? IMPORT_DONE : IMPORT_FAILED;
 }

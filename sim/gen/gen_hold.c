@@ -26,7 +26,7 @@
  * The models begin in their steady state, at a random moment of each increment; up-down begins with
  * no events.
  */
-#include "gen_model.h"
+#include "gen_traffic.h"
 
 #include <math.h>
 
@@ -119,9 +119,7 @@ static const char *const phold_counts[] = {
 
 struct hold {
     enum increment increments;
-    double pareto_alpha; /* its exponent; above 0, not 1 and not 2 */
-    double pareto_ratio; /* maximum / minimum; above 1 */
-    double pareto_least;
+    struct gen_law pareto;
     double mean_ticks;
     enum trace_basis basis;
     uint32_t pool; /* timers of an event, one of them pending */
@@ -133,27 +131,6 @@ struct hold {
 };
 
 /* --- increments ------------------------------------------------------------------------------ */
-
-static double power(double base, double exponent)
-{
-    return random_exp(exponent * random_log(base));
-}
-
-/* Avoid 1, where the mean's integral is a logarithm instead of a power. */
-static double off_one(double exponent)
-{
-    double from_one = exponent - 1;
-    return from_one > -1e-6 && from_one < 1e-6 ? 1 + 1e-6 : exponent;
-}
-
-/* Pareto from 1 to `ratio`, by its inverse; the exponent may be 0 or below. */
-static double pareto(double alpha, double ratio, double u)
-{
-    if (alpha > -1e-6 && alpha < 1e-6) {
-        return power(ratio, u);
-    }
-    return power(1 - u * (1 - power(ratio, -alpha)), -1 / alpha);
-}
 
 /* Draw an increment. */
 static double draw(struct gen_model *model)
@@ -170,7 +147,7 @@ static double draw(struct gen_model *model)
     case INCREMENT_TRIANGULAR:
         return 1.5 * sqrt(u);
     case INCREMENT_PARETO:
-        return state->pareto_least * pareto(state->pareto_alpha, state->pareto_ratio, u);
+        return gen_law_value(&state->pareto, u);
     case INCREMENT_EXPONENTIAL:
         break;
     }
@@ -192,9 +169,9 @@ static double draw_met(struct gen_model *model)
         /* Of the mean, 0.45 is in the short ones, 1.05 in the long ones. */
         return (random_unit(&model->random) * 1.5 < 0.45 ? sqrt(u) : sqrt(100 + 21 * u)) / 1.5;
     case INCREMENT_TRIANGULAR:
-        return 1.5 * power(u, 1.0 / 3);
+        return 1.5 * random_exp(1.0 / 3 * random_log(u));
     case INCREMENT_PARETO:
-        return state->pareto_least * pareto(state->pareto_alpha - 1, state->pareto_ratio, u);
+        return gen_law_met(&state->pareto, u, 0);
     case INCREMENT_EXPONENTIAL:
         break;
     }
@@ -218,13 +195,8 @@ static void begin(struct gen_model *model)
 {
     const double *p = model->parameters;
     struct hold *state = model->state;
-    const double a = off_one(p[PARETO_ALPHA]);
-    const double ratio = p[PARETO_RATIO];
-    const double mean = a / (a - 1) * (1 - power(ratio, 1 - a)) / (1 - power(ratio, -a));
     state->increments = (enum increment)p[INCREMENTS];
-    state->pareto_alpha = a;
-    state->pareto_ratio = ratio;
-    state->pareto_least = 1 / mean;
+    state->pareto = gen_law_make(1, p[PARETO_ALPHA], p[PARETO_RATIO]);
     state->mean_ticks = p[MEAN_MS] * gen_per_ms(model);
     state->basis = gen_rearm_basis(model, REARM);
     model->warmup_end = GEN_EPOCH;

@@ -95,13 +95,6 @@ bool gen_take_ids(struct gen_model *model, uint32_t count)
     return good;
 }
 
-uint32_t gen_new_ids(struct gen_model *model)
-{
-    uint32_t first = model->workload->ids_when_used ? model->places : *model->ids;
-    (void)gen_take_ids(model, model->kind_count);
-    return first;
-}
-
 uint32_t gen_place_id(struct gen_model *model, uint32_t place)
 {
     uint32_t *id = &model->id_of[place];
@@ -118,8 +111,12 @@ void gen_timers_renew(struct gen_model *model, struct gen_timer *timers)
     for (unsigned k = 0; k < model->kind_count; k++) {
         fired = fired || timers[k].fired;
     }
-    uint32_t id = fired ? gen_new_ids(model) : 0;
-    for (unsigned k = 0; fired && k < model->kind_count; k++) {
+    if (!fired) {
+        return;
+    }
+    uint32_t id = model->workload->ids_when_used ? model->places : *model->ids;
+    (void)gen_take_ids(model, model->kind_count);
+    for (unsigned k = 0; k < model->kind_count; k++) {
         timers[k].id = id + k;
         timers[k].fired = false;
     }

@@ -151,6 +151,15 @@ static inline uint64_t gen_lognormal(struct gen_model *model, double median_tick
                                      : median_ticks);
 }
 
+/* Return a timeout that is doubled some times, but not beyond `most`. */
+static inline uint64_t gen_doubled(uint64_t ticks, unsigned times, uint64_t most)
+{
+    for (; times > 0 && ticks < most; times--) {
+        ticks *= 2;
+    }
+    return ticks < most ? ticks : most;
+}
+
 /* Return true with that probability. */
 static inline bool gen_chance(struct gen_model *model, double probability)
 {
@@ -215,12 +224,6 @@ uint32_t gen_place_id(struct gen_model *model, uint32_t place);
 static inline uint32_t gen_id(struct gen_model *model, uint32_t place)
 {
     return model->id_of != NULL ? gen_place_id(model, place) : place;
-}
-
-/* Make the operations recorded from now on reactions to the expiry of timer `id`. */
-static inline void gen_caused_by(struct gen_model *model, uint32_t id)
-{
-    model->cause = (struct trace_cause){.id = id, .basis = TRACE_FIXED_DELAY};
 }
 
 /* Make the operations recorded from now on external. */
@@ -318,7 +321,7 @@ static inline void gen_timer_fire(struct gen_model *model, struct gen_timer *tim
 {
     timer->delay_ticks = 0;
     timer->fired = model->recording;
-    gen_caused_by(model, timer->id);
+    model->cause = (struct trace_cause){.id = timer->id, .basis = TRACE_FIXED_DELAY};
 }
 
 /* If the timer is due now, expire it. Return whether it was. */
@@ -342,9 +345,6 @@ static inline struct gen_timer *gen_timers_of(const struct gen_model *model, uin
 /* Call before a new connection, call or job begins from outside: if one of a record's timers has
  * fired, all of them get new ids. */
 void gen_timers_renew(struct gen_model *model, struct gen_timer *timers);
-
-/* Add an id, or a place, for each kind; return the first. */
-uint32_t gen_new_ids(struct gen_model *model);
 
 /* Add `count` ids, or places, for the model. False if there are not enough. */
 bool gen_take_ids(struct gen_model *model, uint32_t count);

@@ -126,10 +126,7 @@ static uint64_t pto(const struct quic *quic, const struct connection *connection
             (variation > quic->granularity_ticks ? variation : quic->granularity_ticks) +
             quic->max_ack_delay_ticks);
     }
-    for (unsigned i = 0; i < connection->backoff && ticks < GEN_TICKS_MAX; i++) {
-        ticks *= 2;
-    }
-    return ticks;
+    return gen_doubled(ticks, connection->backoff, GEN_TICKS_MAX);
 }
 
 /* Send a packet that ends a flight, or a probe: the ACK of this one is awaited. */

@@ -128,11 +128,7 @@ struct server {
 
 static uint64_t rto(const struct server *server, unsigned backoff)
 {
-    uint64_t ticks = server->rto_ticks;
-    for (unsigned i = 0; i < backoff && ticks < server->rto_max_ticks; i++) {
-        ticks *= 2;
-    }
-    return ticks < server->rto_max_ticks ? ticks : server->rto_max_ticks;
+    return gen_doubled(server->rto_ticks, backoff, server->rto_max_ticks);
 }
 
 static uint64_t draw_duration(struct gen_model *model, double median_ticks, double sigma)

@@ -271,11 +271,7 @@ static uint64_t rto(const struct tcp *tcp, const struct tcp_end *end, unsigned d
     double smoothed = (double)end->estimate.smoothed_ticks;
     uint64_t ticks = end->measured || smoothed >= 1 ? gen_whole_ticks(smoothed + least)
                                                     : (uint64_t)(smoothed + least);
-    for (unsigned i = 0; i < doublings && ticks < tcp->rto_max_ticks; i++) {
-        ticks *= 2;
-    }
-    ticks = ticks > 0 ? ticks : 1;
-    return ticks < tcp->rto_max_ticks ? ticks : tcp->rto_max_ticks;
+    return gen_doubled(ticks > 0 ? ticks : 1, ticks > 0 ? doublings : 0, tcp->rto_max_ticks);
 }
 
 /* Return the timeout of the tail probe, which is sent first if this is shorter. */
@@ -287,8 +283,7 @@ static uint64_t probe_timeout(const struct tcp *tcp, const struct tcp_end *end)
 /* Return the first timeout of a handshake, doubled that many times. */
 static uint64_t handshake_timeout(const struct tcp *tcp, unsigned doublings)
 {
-    uint64_t ticks = tcp->rto_initial_ticks << (doublings < 16 ? doublings : 16);
-    return ticks < tcp->rto_max_ticks ? ticks : tcp->rto_max_ticks;
+    return gen_doubled(tcp->rto_initial_ticks, doublings < 16 ? doublings : 16, tcp->rto_max_ticks);
 }
 
 /* Add a sample as Linux does: the variation hardly grows by a shorter round trip. */

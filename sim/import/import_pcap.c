@@ -32,8 +32,6 @@ const struct import_option import_pcap_options[] = {
 #include <stdlib.h>
 #include <string.h>
 
-#define NS_PER_SECOND UINT64_C(1000000000)
-
 /* Its name in Debian, and elsewhere. It is loaded on demand, because it brings a dozen libraries
  * with it, which would slow down every other command. */
 #define PCAP_FUNCTIONS(X)                                                                          \
@@ -81,7 +79,7 @@ struct pcap_import {
     bool rto; /* the model; if not, idle */
     struct event_log_settings settings;
     uint64_t rto_ns;
-    struct import_tally *tally;
+    struct import_tally tally;
     struct packed_file *file;
     const char *why; /* reading the file failed */
     pcap_t *pcap;
@@ -219,7 +217,7 @@ static bool take_segment(void *ctx, uint64_t time_ns, const void *event, struct 
 static bool take_packet(struct pcap_import *import, const struct pcap_pkthdr *header,
                         const uint8_t *data, struct error *error)
 {
-    struct import_tally *tally = import->tally;
+    struct import_tally *tally = &import->tally;
     struct packet packet;
     const char *why;
     tally->lines++;
@@ -301,7 +299,7 @@ static bool open_capture(struct pcap_import *import, struct error *error)
 
 static bool read_packets(struct pcap_import *import, struct error *error)
 {
-    struct import_tally *tally = import->tally;
+    struct import_tally *tally = &import->tally;
     struct progress progress;
     progress_begin(&progress, "import", "bytes", packed_file_bytes_total(import->file));
     struct pcap_pkthdr *header;
@@ -383,8 +381,8 @@ static bool finish_rto(struct pcap_import *import, struct error *error)
     struct import_summary summary = {.format = "pcap", .details = describe_packets(import)};
     timer_model_end(import->model, &summary);
     const struct import_count counts[] = {
-        {"packets", segments->tally.lines},
-        {"malformed_packets", segments->tally.malformed},
+        {"packets", segments->tally->lines},
+        {"malformed_packets", segments->tally->malformed},
         {"out_of_order", order->out_of_order},
         {"too_late", order->too_late},
         {"flows", flows},
@@ -409,16 +407,17 @@ static bool finish_rto(struct pcap_import *import, struct error *error)
 
 static bool open_model(struct pcap_import *import, struct error *error)
 {
-    const char *name = packed_file_name(import->file);
+    const uint64_t timeouts_ns[TIMER_MODEL_QUEUES] = {import->rto_ns, import->rto_ns};
+    import->tally = (struct import_tally){.job = import->job,
+                                          .name = packed_file_name(import->file),
+                                          .unit = "packet",
+                                          .max_malformed = import->settings.max_malformed};
     if (!import->rto) {
-        import->log = event_log_open(import->job, name, "packet", &import->settings, error);
-        import->tally = import->log != NULL ? event_log_tally(import->log) : NULL;
+        import->log = event_log_open(&import->tally, &import->settings, error);
         return import->log != NULL;
     }
-    sorted_events_open(&import->segments, import->job, name, "packet", &import->settings,
+    sorted_events_open(&import->segments, &import->tally, &import->settings,
                        sizeof(struct sender[2]), sizeof(struct segment), take_segment, import);
-    import->tally = &import->segments.tally;
-    const uint64_t timeouts_ns[TIMER_MODEL_QUEUES] = {import->rto_ns, import->rto_ns};
     import->model =
         timer_model_open(import->job->output, import->settings.tick_ns, timeouts_ns, error);
     return import->model != NULL;
@@ -453,6 +452,7 @@ enum import_result import_pcap(const struct import_job *job, struct error *error
     if (import.pcap != NULL) {
         lib.pcap_close(import.pcap);
     }
+    import_tally_close(&import.tally, good);
     event_log_close(import.log);
     sorted_events_close(&import.segments);
     timer_model_close(import.model);

@@ -129,13 +129,7 @@ void import_warn_seconds(struct import_tally *tally, const struct import_times *
     }
 }
 
-void import_tally_free(struct import_tally *tally)
-{
-    json_decref(tally->warnings);
-    tally->warnings = NULL;
-}
-
-void import_tally_print(const struct import_tally *tally)
+static void print_samples(const struct import_tally *tally)
 {
     FILE *out = tally->job->report;
     for (uint64_t i = 0; i < tally->malformed && i < TALLY_SAMPLES; i++) {
@@ -151,6 +145,14 @@ void import_tally_print(const struct import_tally *tally)
         (void)fprintf(out, "%s: %" PRIu64 " more %ss are not understood\n", tally->name,
                       tally->malformed - TALLY_SAMPLES, tally->unit);
     }
+}
+
+void import_tally_close(struct import_tally *tally, bool done)
+{
+    if (!done) {
+        print_samples(tally);
+    }
+    json_decref(tally->warnings);
 }
 
 static void print_counts(FILE *out, const struct import_count *counts, size_t count)
@@ -197,7 +199,7 @@ static char *origin_text(const struct import_tally *tally, const struct import_s
 static void print_summary(const struct import_tally *tally, const struct import_summary *summary)
 {
     FILE *out = tally->job->report;
-    import_tally_print(tally);
+    print_samples(tally);
     (void)fprintf(out, "%s: %" PRIu64 " %ss, %.6f s%s, tick %" PRIu64 " ns\n\n", tally->name,
                   tally->lines, tally->unit, (double)summary->span_ns / 1e9,
                   summary->clock != NULL ? summary->clock : "", summary->tick_ns);

@@ -107,10 +107,8 @@ typedef bool (*tally_line_fn)(void *ctx, const struct line *line, struct error *
 bool import_tally_read(struct import_tally *tally, struct line_reader *reader, tally_line_fn take,
                        void *ctx, struct error *error);
 
-/* Write the samples of malformed lines to the job's report. */
-void import_tally_print(const struct import_tally *tally);
-
-void import_tally_free(struct import_tally *tally);
+/* Release it; unless the import is done, write the samples of malformed lines to the job's report. */
+void import_tally_close(struct import_tally *tally, bool done);
 
 struct import_count {
     const char *name;

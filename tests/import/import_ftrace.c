@@ -294,9 +294,12 @@ static struct kernel_counts classify(const struct step *steps, size_t count, cha
     kernel_classifier_finish(classifier);
     struct kernel_counts counts = *kernel_classifier_counts(classifier);
     kernel_classifier_destroy(classifier);
-    assert_int_equal(counts.starts, counts.arm + counts.rearm + counts.start_on_armed);
-    assert_int_equal(counts.cancels,
-                     counts.true_cancel + counts.rearm + counts.expiry - counts.expiry_bare);
+    assert_int_equal(counts.all.start, counts.all.verdicts[KERNEL_ARM] +
+                                           counts.all.verdicts[KERNEL_REARM] +
+                                           counts.all.verdicts[KERNEL_START_ON_ARMED]);
+    assert_int_equal(counts.cancels, counts.all.verdicts[KERNEL_TRUE_CANCEL] +
+                                         counts.all.verdicts[KERNEL_REARM] +
+                                         counts.all.verdicts[KERNEL_EXPIRY] - counts.expiry_bare);
     return counts;
 }
 
@@ -313,72 +316,82 @@ static void cancels_are_told_apart(void **state)
         /* An expiry; the CPU and not the task must be the same. */
         {{{'s', 0, 7, 0, 1}, {'c', 100, 7, 0, 2}, {'e', 101, 7, 0, 3}},
          "A0e0",
-         {.starts = 1, .arm = 1, .cancels = 1, .expiry = 1, .max_armed = 1, .timers = 1}},
+         {.all.start = 1,
+          .all.verdicts[KERNEL_ARM] = 1,
+          .cancels = 1,
+          .all.verdicts[KERNEL_EXPIRY] = 1,
+          .max_armed = 1,
+          .all.timers = 1}},
         /* A rearm, at the longest gap. */
         {{{'s', 0, 7, 0, 1}, {'c', 100, 7, 0, 1}, {'s', 120, 7, 0, 1}},
          "A0R0",
-         {.starts = 2,
-          .arm = 1,
-          .rearm = 1,
+         {.all.start = 2,
+          .all.verdicts[KERNEL_ARM] = 1,
+          .all.verdicts[KERNEL_REARM] = 1,
           .cancels = 1,
-          .armed_at_end = 1,
+          .all.armed_at_end = 1,
           .max_armed = 1,
-          .timers = 1}},
+          .all.timers = 1}},
         /* Too late, another CPU, another task: deleted, and started again. */
         {{{'s', 0, 7, 0, 1}, {'c', 100, 7, 0, 1}, {'s', 121, 7, 0, 1}},
          "A0c0A0",
-         {.starts = 2,
-          .arm = 2,
+         {.all.start = 2,
+          .all.verdicts[KERNEL_ARM] = 2,
           .cancels = 1,
-          .true_cancel = 1,
-          .armed_at_end = 1,
+          .all.verdicts[KERNEL_TRUE_CANCEL] = 1,
+          .all.armed_at_end = 1,
           .max_armed = 1,
-          .timers = 1}},
+          .all.timers = 1}},
         {{{'s', 0, 7, 0, 1}, {'c', 100, 7, 0, 1}, {'s', 101, 7, 1, 1}},
          "A0c0A0",
-         {.starts = 2,
-          .arm = 2,
+         {.all.start = 2,
+          .all.verdicts[KERNEL_ARM] = 2,
           .cancels = 1,
-          .true_cancel = 1,
-          .armed_at_end = 1,
+          .all.verdicts[KERNEL_TRUE_CANCEL] = 1,
+          .all.armed_at_end = 1,
           .max_armed = 1,
-          .timers = 1}},
+          .all.timers = 1}},
         {{{'s', 0, 7, 0, 1}, {'c', 100, 7, 0, 1}, {'s', 101, 7, 0, 2}},
          "A0c0A0",
-         {.starts = 2,
-          .arm = 2,
+         {.all.start = 2,
+          .all.verdicts[KERNEL_ARM] = 2,
           .cancels = 1,
-          .true_cancel = 1,
-          .armed_at_end = 1,
+          .all.verdicts[KERNEL_TRUE_CANCEL] = 1,
+          .all.armed_at_end = 1,
           .max_armed = 1,
-          .timers = 1}},
+          .all.timers = 1}},
         /* An expiry elsewhere has lost its own cancel. */
         {{{'s', 0, 7, 0, 1}, {'c', 100, 7, 0, 1}, {'e', 101, 7, 1, 1}},
          "A0c0e0",
-         {.starts = 1,
-          .arm = 1,
+         {.all.start = 1,
+          .all.verdicts[KERNEL_ARM] = 1,
           .cancels = 1,
-          .true_cancel = 1,
-          .expiry = 1,
+          .all.verdicts[KERNEL_TRUE_CANCEL] = 1,
+          .all.verdicts[KERNEL_EXPIRY] = 1,
           .expiry_bare = 1,
           .max_armed = 1,
-          .timers = 1}},
+          .all.timers = 1}},
         /* One that comes after the look-ahead is none of the cancel's. */
         {{{'s', 0, 7, 0, 1}, {'c', 100, 7, 0, 1}, {'s', 10101, 8, 0, 1}, {'e', 10102, 7, 0, 1}},
          "A0c0A1e0",
-         {.starts = 2,
-          .arm = 2,
+         {.all.start = 2,
+          .all.verdicts[KERNEL_ARM] = 2,
           .cancels = 1,
-          .true_cancel = 1,
-          .expiry = 1,
+          .all.verdicts[KERNEL_TRUE_CANCEL] = 1,
+          .all.verdicts[KERNEL_EXPIRY] = 1,
           .expiry_bare = 1,
-          .armed_at_end = 1,
+          .all.armed_at_end = 1,
           .max_armed = 1,
-          .timers = 2}},
+          .all.timers = 2}},
         /* The last event is a cancel. */
         {{{'s', 0, 7, 0, 1}, {'c', 1, 7, 0, 1}},
          "A0c0",
-         {.starts = 1, .arm = 1, .cancels = 1, .true_cancel = 1, .max_armed = 1, .timers = 1}},
+         {.all.start = 1,
+          .all.verdicts[KERNEL_ARM] = 1,
+          .cancels = 1,
+          .all.verdicts[KERNEL_TRUE_CANCEL] = 1,
+          .max_armed = 1,
+          .all.timers = 1}},
         /* Others come between, and the order is kept: timer 1's start waits for the verdict. */
         {{{'s', 0, 7, 0, 1},
           {'c', 5, 7, 0, 1},
@@ -387,14 +400,14 @@ static void cancels_are_told_apart(void **state)
           {'e', 8, 7, 0, 1},
           {'s', 9, 8, 1, 9}},
          "A0A1e0R1",
-         {.starts = 3,
-          .arm = 2,
-          .rearm = 1,
+         {.all.start = 3,
+          .all.verdicts[KERNEL_ARM] = 2,
+          .all.verdicts[KERNEL_REARM] = 1,
           .cancels = 2,
-          .expiry = 1,
-          .armed_at_end = 1,
+          .all.verdicts[KERNEL_EXPIRY] = 1,
+          .all.armed_at_end = 1,
           .max_armed = 1,
-          .timers = 2}},
+          .all.timers = 2}},
         /* Armed before the recording: found by a cancel, a rearm, an expiry, a bare expiry. */
         {{{'c', 0, 1, 0, 1},
           {'c', 1, 2, 0, 1},
@@ -403,27 +416,27 @@ static void cancels_are_told_apart(void **state)
           {'e', 4, 3, 0, 1},
           {'e', 5, 4, 0, 1}},
          "c0R1e2e3",
-         {.starts = 1,
-          .rearm = 1,
+         {.all.start = 1,
+          .all.verdicts[KERNEL_REARM] = 1,
           .cancels = 3,
-          .true_cancel = 1,
-          .expiry = 2,
+          .all.verdicts[KERNEL_TRUE_CANCEL] = 1,
+          .all.verdicts[KERNEL_EXPIRY] = 2,
           .expiry_bare = 1,
           .armed_before_start = 4,
-          .armed_at_end = 1,
+          .all.armed_at_end = 1,
           .max_armed = 2,
-          .timers = 4}},
+          .all.timers = 4}},
         /* Lost events: a start on an armed timer, a cancel of an idle one. */
         {{{'s', 0, 7, 0, 1}, {'s', 1000, 7, 0, 1}, {'c', 2000, 7, 0, 1}, {'c', 3000, 7, 0, 1}},
          "A0S0c0c0",
-         {.starts = 2,
-          .arm = 1,
-          .start_on_armed = 1,
+         {.all.start = 2,
+          .all.verdicts[KERNEL_ARM] = 1,
+          .all.verdicts[KERNEL_START_ON_ARMED] = 1,
           .cancels = 2,
-          .true_cancel = 2,
+          .all.verdicts[KERNEL_TRUE_CANCEL] = 2,
           .cancel_on_idle = 1,
           .max_armed = 1,
-          .timers = 1}},
+          .all.timers = 1}},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         size_t count = 0;
@@ -488,7 +501,7 @@ static void causes_are_told(void **state)
         for (const char *at = verdicts; (at = strchr(at, '<')) != NULL; at++) {
             caused++;
         }
-        assert_int_equal(counts.caused, caused);
+        assert_int_equal(counts.all.caused, caused);
     }
 }
 
@@ -508,10 +521,10 @@ static void look_ahead_is_bounded(void **state)
     }
     steps[count - 1] = (struct step){'e', 1, 999999999, 0, 1};
     struct kernel_counts counts = classify(steps, count, verdicts);
-    assert_int_equal(counts.true_cancel, 1);
+    assert_int_equal(counts.all.verdicts[KERNEL_TRUE_CANCEL], 1);
     assert_int_equal(counts.expiry_bare, 1);
-    assert_int_equal(counts.arm, count - 2);
-    assert_int_equal(counts.timers, count - 1);
+    assert_int_equal(counts.all.verdicts[KERNEL_ARM], count - 2);
+    assert_int_equal(counts.all.timers, count - 1);
     assert_int_equal(verdicts[0], 'c');
     assert_int_equal(verdicts[2 * count - 2], 'e');
     free(verdicts);

@@ -22,7 +22,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NS_PER_SECOND        UINT64_C(1000000000)
 #define HRTIMER_TICK_NS      1000u
 #define DOUBTFUL_SHARE       0.01 /* of lines or starts that should not be there */
 
@@ -395,20 +394,20 @@ static bool finish(struct ftrace_import *import, struct trace_writer *writer, ui
         {"hrtimer_expire_entry", lines->events[KERNEL_HRTIMER_EXPIRE]},
         {"other_events", lines->other_events},
         {"time_goes_back", lines->time_goes_back},
-        {"timers", kernel->timers},
-        {"starts", kernel->starts},
-        {"arm", kernel->arm},
-        {"rearm", kernel->rearm},
-        {"start_on_armed", kernel->start_on_armed},
+        {"timers", kernel->all.timers},
+        {"starts", kernel->all.start},
+        {"arm", kernel->all.verdicts[KERNEL_ARM]},
+        {"rearm", kernel->all.verdicts[KERNEL_REARM]},
+        {"start_on_armed", kernel->all.verdicts[KERNEL_START_ON_ARMED]},
         {"cancels", kernel->cancels},
-        {"true_cancel", kernel->true_cancel},
-        {"expiry", kernel->expiry},
+        {"true_cancel", kernel->all.verdicts[KERNEL_TRUE_CANCEL]},
+        {"expiry", kernel->all.verdicts[KERNEL_EXPIRY]},
         {"expiry_bare", kernel->expiry_bare},
         {"cancel_on_idle", kernel->cancel_on_idle},
         {"armed_before_start", kernel->armed_before_start},
-        {"armed_at_end", kernel->armed_at_end},
+        {"armed_at_end", kernel->all.armed_at_end},
         {"max_armed", kernel->max_armed},
-        {"caused", kernel->caused},
+        {"caused", kernel->all.caused},
         {"reactions", import->reactions},
         {"reactions_fixed_delay", import->fixed_delay},
         {"reactions_absolute", import->absolute},
@@ -440,7 +439,7 @@ static bool finish(struct ftrace_import *import, struct trace_writer *writer, ui
         return false;
     }
     print_functions(import, functions, function_count);
-    if (kernel->starts == 0) {
+    if (kernel->all.start == 0) {
         (void)fprintf(import->job->report, "%s: no %s event, so the trace is empty\n",
                       import->tally.name, import->hrtimer ? "hrtimer_start" : "timer_start");
     }
@@ -460,12 +459,13 @@ static void warn_of_recording(struct ftrace_import *import)
                     "expire. Record with a larger buffer",
                     lines->lost_markers, lines->lost_events);
     }
-    if ((double)kernel->start_on_armed > DOUBTFUL_SHARE * (double)kernel->starts) {
+    if ((double)kernel->all.verdicts[KERNEL_START_ON_ARMED] >
+        DOUBTFUL_SHARE * (double)kernel->all.start) {
         import_warn(&import->tally,
                     "%" PRIu64 " of %" PRIu64 " starts find the timer armed, which the kernel "
                     "does not do: events were lost%s; timers that were cancelled or expired "
                     "count as restarted, and fire late or never. Record with a larger buffer",
-                    kernel->start_on_armed, kernel->starts,
+                    kernel->all.verdicts[KERNEL_START_ON_ARMED], kernel->all.start,
                     lines->lost_markers > 0 ? ", as the recording says itself" : "");
     }
     if ((double)lines->time_goes_back > DOUBTFUL_SHARE * (double)import->tally.lines) {
@@ -663,7 +663,6 @@ static bool write_trace(struct ftrace_import *import, struct error *error)
 
 static void release_import(struct ftrace_import *import)
 {
-    import_tally_free(&import->tally);
     kernel_classifier_destroy(import->classifier);
     kernel_steps_free(&import->steps);
     free(import->timers);
@@ -680,9 +679,7 @@ enum import_result import_ftrace(const struct import_job *job, struct error *err
         return IMPORT_FAILED;
     }
     bool good = read_recording(&import, reader, error) && write_trace(&import, error);
-    if (!good) {
-        import_tally_print(&import.tally);
-    }
+    import_tally_close(&import.tally, good);
     line_reader_close(reader);
     release_import(&import);
     return good ? IMPORT_DONE : IMPORT_FAILED;

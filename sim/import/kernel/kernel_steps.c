@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NS_PER_SECOND   UINT64_C(1000000000)
-
 /* --- the clocks ------------------------------------------------------------------------------- */
 
 /* How far the counter must have moved for an estimate, and for a final one. */
@@ -64,8 +62,9 @@ void kernel_clock_observe_hrtimer(struct kernel_clock *clock, const struct kerne
     }
 }
 
-kernel_wide kernel_clock_delay_ns(const struct kernel_clock *clock, int64_t deadline,
-                                  uint64_t time_ns)
+/* Return the time from `time_ns` to an hrtimer's absolute deadline, by the clock that brings it
+ * nearest, because the recording does not name the timer's clock. */
+static kernel_wide delay_ns_of(const struct kernel_clock *clock, int64_t deadline, uint64_t time_ns)
 {
     kernel_wide nearest = 0;
     for (size_t i = 0; i < clock->count; i++) {
@@ -232,7 +231,7 @@ static uint64_t deadline_tick(const struct kernel_ticks *ticks, const struct ker
     if (ticks->hz > 0) {
         return jiffies_in_ticks(ticks, (kernel_wide)step->deadline + 1 - ticks->origin, true);
     }
-    kernel_wide delay = kernel_clock_delay_ns(ticks->clock, step->deadline, step->now);
+    kernel_wide delay = delay_ns_of(ticks->clock, step->deadline, step->now);
     delay = delay > 0 ? (delay + ticks->tick_ns - 1) / ticks->tick_ns : 0;
     return delay < (kernel_wide)TRACE_TICK_MAX ? external_tick(ticks, step) + (uint64_t)delay
                                                : TRACE_TICK_MAX;

@@ -33,6 +33,8 @@
  * High-resolution timers have absolute deadlines on several clocks (monotonic, real, boot time),
  * which their expiries relate to the time stamps. */
 
+#define NS_PER_SECOND UINT64_C(1000000000)
+
 /* For products and differences of 64-bit numbers that a recording may hold. */
 __extension__ typedef __int128 kernel_wide;
 
@@ -70,11 +72,6 @@ bool kernel_clock_hz_is_sure(const struct kernel_clock *clock);
 
 /* Add an hrtimer's expiry. */
 void kernel_clock_observe_hrtimer(struct kernel_clock *clock, const struct kernel_event *event);
-
-/* Return the time from `time_ns` to an hrtimer's absolute deadline, by the clock that brings it
- * nearest, because the recording does not name the timer's clock. */
-kernel_wide kernel_clock_delay_ns(const struct kernel_clock *clock, int64_t deadline,
-                                  uint64_t time_ns);
 
 /* --- the steps --------------------------------------------------------------------------------- */
 

@@ -349,18 +349,16 @@ void kernel_classifier_finish(struct kernel_classifier *c)
         function_at(c, timer_at(c, i)->function)->timers++;
         function_at(c, timer_at(c, i)->function)->armed_at_end += timer_at(c, i)->state == ARMED;
     }
-    struct kernel_counts *counts = &c->counts;
+    struct kernel_function *all = &c->counts.all;
     for (uint32_t i = 0; i < key_table_count(c->names); i++) {
         const struct kernel_function *function = function_at(c, i);
-        counts->starts += function->start;
-        counts->arm += function->verdicts[KERNEL_ARM];
-        counts->rearm += function->verdicts[KERNEL_REARM];
-        counts->start_on_armed += function->verdicts[KERNEL_START_ON_ARMED];
-        counts->true_cancel += function->verdicts[KERNEL_TRUE_CANCEL];
-        counts->expiry += function->verdicts[KERNEL_EXPIRY];
-        counts->caused += function->caused;
-        counts->armed_at_end += function->armed_at_end;
-        counts->timers += function->timers;
+        for (unsigned verdict = 0; verdict < KERNEL_VERDICTS; verdict++) {
+            all->verdicts[verdict] += function->verdicts[verdict];
+        }
+        all->start += function->start;
+        all->caused += function->caused;
+        all->armed_at_end += function->armed_at_end;
+        all->timers += function->timers;
     }
 }
 

@@ -56,27 +56,7 @@ struct kernel_operation {
     const struct kernel_event *event; /* without its `function` */
 };
 
-/* Counts of the whole recording. The first is the sum of the three after it, and
- * cancels = true_cancel + rearm + expiry - expiry_bare. */
-struct kernel_counts {
-    uint64_t starts;
-    uint64_t arm;
-    uint64_t rearm;
-    uint64_t start_on_armed;
-    uint64_t cancels; /* timer_cancel events of all three meanings */
-    uint64_t true_cancel;
-    uint64_t expiry;
-    uint64_t expiry_bare;        /* expiries without a timer_cancel before them */
-    uint64_t cancel_on_idle;     /* cancels of any meaning that met an idle timer */
-    uint64_t armed_before_start; /* timers first seen being cancelled, restarted or expiring */
-    uint64_t armed_at_end;
-    uint64_t max_armed; /* timers armed before the start count from their first event */
-    uint64_t timers;    /* distinct pointers */
-    uint64_t exits;     /* timer_expire_exit events */
-    uint64_t caused;    /* starts and true cancels that an expiry causes */
-};
-
-/* The same for the timers of one callback function. */
+/* Counts of the timers of one callback function. */
 struct kernel_function {
     const char *name;                   /* "?": the recording has none */
     uint64_t verdicts[KERNEL_VERDICTS]; /* operations of each */
@@ -86,6 +66,17 @@ struct kernel_function {
     uint64_t caused;     /* of starts and true cancels */
     int64_t min_timeout; /* meaningful if start > 0 */
     int64_t max_timeout;
+};
+
+/* Counts of the whole recording; cancels = true cancels + rearms + expiries - expiry_bare. */
+struct kernel_counts {
+    struct kernel_function all;  /* the sums of all functions */
+    uint64_t cancels;            /* timer_cancel events of all three meanings */
+    uint64_t expiry_bare;        /* expiries without a timer_cancel before them */
+    uint64_t cancel_on_idle;     /* cancels of any meaning that met an idle timer */
+    uint64_t armed_before_start; /* timers first seen being cancelled, restarted or expiring */
+    uint64_t max_armed;          /* timers armed before the start count from their first event */
+    uint64_t exits;              /* timer_expire_exit events */
 };
 
 typedef void (*kernel_operation_fn)(void *ctx, const struct kernel_operation *operation);

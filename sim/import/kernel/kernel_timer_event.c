@@ -1,7 +1,6 @@
 #include "kernel_timer_event.h"
 
 #include <ctype.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* The part of a line that is not parsed yet. */
@@ -62,13 +61,15 @@ static bool take_signed(struct cursor *cursor, int64_t *number)
 static bool take_pointer(struct cursor *cursor, uint64_t *pointer)
 {
     (void)TAKE(cursor, "0x");
-    char digits[17] = "";
-    size_t count = 0;
-    while (cursor->at < cursor->end && isxdigit((unsigned char)*cursor->at) && count < 16) {
-        digits[count++] = *cursor->at++;
+    const char *begin = cursor->at;
+    const char *at = begin;
+    uint64_t value = 0;
+    for (; at < cursor->end && isxdigit((unsigned char)*at) && at - begin < 16; at++) {
+        value = value << 4 | (uint64_t)(is_digit(*at) ? *at - '0' : (*at | 0x20) - 'a' + 10);
     }
-    *pointer = strtoull(digits, NULL, 16);
-    return count > 0 && (cursor->at == cursor->end || *cursor->at == ' ');
+    cursor->at = at;
+    *pointer = value;
+    return at > begin && (at == cursor->end || *at == ' ');
 }
 
 /* Take " [MODULE]" after the name of a module's function. */

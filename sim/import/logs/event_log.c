@@ -7,8 +7,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#define NS_PER_SECOND UINT64_C(1000000000)
-#define NO_TIMER      UINT32_MAX
+#define NO_TIMER UINT32_MAX
 
 enum { IDLE_QUEUE, REQUEST_QUEUE };
 
@@ -56,24 +55,19 @@ static bool take_sorted(void *ctx, uint64_t time_ns, const void *event, struct e
                : timer_model_start(log->model, sorted->timer, error);
 }
 
-struct event_log *event_log_open(const struct import_job *job, const char *name, const char *unit,
+struct event_log *event_log_open(struct import_tally *tally,
                                  const struct event_log_settings *settings, struct error *error)
 {
     struct event_log *log = memory_new(1, sizeof *log);
     const uint64_t timeouts_ns[TIMER_MODEL_QUEUES] = {settings->idle_ns, settings->request_ns};
-    sorted_events_open(&log->sorted, job, name, unit, settings, sizeof(uint32_t),
-                       sizeof(struct sorted_event), take_sorted, log);
-    log->model = timer_model_open(job->output, settings->tick_ns, timeouts_ns, error);
+    sorted_events_open(&log->sorted, tally, settings, sizeof(uint32_t), sizeof(struct sorted_event),
+                       take_sorted, log);
+    log->model = timer_model_open(tally->job->output, settings->tick_ns, timeouts_ns, error);
     if (log->model == NULL) {
         event_log_close(log);
         return NULL;
     }
     return log;
-}
-
-struct import_tally *event_log_tally(struct event_log *log)
-{
-    return &log->sorted.tally;
 }
 
 bool event_log_activity(struct event_log *log, uint64_t time_ns, const void *key, size_t length,
@@ -111,7 +105,7 @@ static void warn_of_short_span(struct event_log *log)
     const struct event_log_settings *settings = &log->sorted.settings;
     uint64_t events = reorder_counts(log->sorted.reorder)->events;
     if (import_times_span_ns(&log->sorted.times) < settings->tick_ns && events > 1) {
-        import_warn(&log->sorted.tally,
+        import_warn(log->sorted.tally,
                     "all of it, %" PRIu64 " events, happens in one tick of %" PRIu64
                     " ns: no timer runs in it; give the right unit of time, or a shorter "
                     "--tick-ns",
@@ -141,7 +135,7 @@ static json_t *add_details(const struct event_log *log, json_t *details)
 static bool write_log(struct event_log *log, const char *format, json_t *details,
                       struct error *error)
 {
-    const struct import_tally *tally = &log->sorted.tally;
+    const struct import_tally *tally = log->sorted.tally;
     const struct reorder_counts *order = reorder_counts(log->sorted.reorder);
     const struct timer_queue_counts *idle = timer_model_counts(log->model, IDLE_QUEUE);
     const struct timer_queue_counts *request = timer_model_counts(log->model, REQUEST_QUEUE);

@@ -43,13 +43,10 @@ bool event_log_settings(const struct import_job *job, struct event_log_settings 
 
 struct event_log;
 
-/* Begin. `name` is the input's, for messages; `unit` is "line" or "packet". Returns NULL with
- * `error` set. */
-struct event_log *event_log_open(const struct import_job *job, const char *name, const char *unit,
+/* Begin. In the tally, which must outlive the log, the caller counts lines. Returns NULL with `error`
+ * set. */
+struct event_log *event_log_open(struct import_tally *tally,
                                  const struct event_log_settings *settings, struct error *error);
-
-/* Return the tally, in which the caller counts malformed lines. */
-struct import_tally *event_log_tally(struct event_log *log);
 
 /* Add an event of a key. */
 bool event_log_activity(struct event_log *log, uint64_t time_ns, const void *key, size_t length,
@@ -68,8 +65,7 @@ void event_log_without_key(struct event_log *log);
 bool event_log_finish(struct event_log *log, const char *format, json_t *details,
                       struct error *error);
 
-/* Release the log (NULL is legal); unless it is finished, remove the trace and print the malformed
- * lines. */
+/* Release the log (NULL is legal); unless it is finished, remove the trace. */
 void event_log_close(struct event_log *log);
 
 #endif

@@ -12,8 +12,7 @@
 #include <ctype.h>
 #include <string.h>
 
-#define NS_PER_SECOND UINT64_C(1000000000)
-#define NS_PER_MS     UINT64_C(1000000)
+#define NS_PER_MS UINT64_C(1000000)
 
 const struct import_option import_access_log_options[] = {
     {"key", "FIELD[,FIELD]", false,

@@ -8,8 +8,6 @@
 
 #include <string.h>
 
-#define NS_PER_SECOND UINT64_C(1000000000)
-
 const struct import_option import_events_options[] = {
     {"delay", "COLUMN", false, "with --op, the column of the delay (default: delay)"},
     {"delay-unit", "UNIT", false, "s, ms, us or ns (default: that of the time)"},

@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NS_PER_SECOND UINT64_C(1000000000)
-
 /* Fields by name. `at_end` is when the server takes the time: Apache when the request arrives,
  * nginx when it writes the line. A time that is no date is a number. */
 static const struct log_field known[] = {

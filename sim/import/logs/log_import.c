@@ -7,8 +7,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define NS_PER_SECOND UINT64_C(1000000000)
-
 /* A warning about keys needs at least this number of events, and a key with this share of them. */
 #define EVENTS_JUDGED 10u
 #define NEARLY_ALL    0.9
@@ -31,7 +29,7 @@ struct log_import {
     const struct event_log_settings *settings;
     struct event_log *log; /* either this or `rows` */
     struct timer_rows *rows;
-    struct import_tally *tally; /* of the one that is used */
+    struct import_tally tally;
     struct log_checks checks;
     char joined_key[KEY_BYTES_MAX];
     bool begun;
@@ -292,7 +290,7 @@ static void print_first(const struct log_import *import, const struct line *line
     FILE *out = import->job->report;
     char time[64];
     log_time_print(record->row.time_ns, time, sizeof time);
-    (void)fprintf(out, "%s: first record, line %" PRIu64 ": ", import->tally->name, line->number);
+    (void)fprintf(out, "%s: first record, line %" PRIu64 ": ", import->tally.name, line->number);
     for (size_t i = 0; i < import->plan->keys.count; i++) {
         (void)fputs(i == 0 ? import->rows != NULL ? "timer '" : "key '" : ", '", out);
         print_value(out, record->key[i]);
@@ -345,10 +343,10 @@ static bool names_an_end(const struct log_plan *plan)
            memmem(name.text, name.length, "End", 3) != NULL;
 }
 
-static void warn_of_plan(const struct log_import *import)
+static void warn_of_plan(struct log_import *import)
 {
     const struct log_checks *checks = &import->checks;
-    struct import_tally *tally = import->tally;
+    struct import_tally *tally = &import->tally;
     uint64_t rows = tally->lines - tally->blank;
     if (checks->events >= EVENTS_JUDGED &&
         (double)checks->ahead > (2 * NEARLY_ALL - 1) * (double)checks->events) {
@@ -442,7 +440,7 @@ static bool take_line(void *ctx, const struct line *line, struct error *error)
 {
     struct log_import *import = ctx;
     struct log_plan *plan = import->plan;
-    struct import_tally *tally = import->tally;
+    struct import_tally *tally = &import->tally;
     struct log_value values[LOG_WANTED_MAX];
     struct log_record record;
     const char *why = NULL;
@@ -453,7 +451,7 @@ static bool take_line(void *ctx, const struct line *line, struct error *error)
             return false;
         }
     }
-    switch (log_source_take(&plan->source, tally->name, line, values, &why, error)) {
+    switch (log_source_take(&plan->source, line, values, &why, error)) {
     case LOG_LINE_ERROR:
         return false;
     case LOG_LINE_BLANK:
@@ -488,20 +486,21 @@ bool log_import_run(struct log_plan *plan, const struct import_job *job,
                     const struct event_log_settings *settings, const char *format, json_t *details,
                     struct error *error)
 {
-    struct log_import import = {.plan = plan, .job = job, .settings = settings};
     struct line_reader *reader = line_reader_open(job->input, error);
+    struct log_import import = {
+        .plan = plan,
+        .job = job,
+        .settings = settings,
+        .tally = {.job = job, .unit = "line", .max_malformed = settings->max_malformed}};
     bool operations = plan->op.count > 0 || (plan->timeout.count > 0 && !plan->requests);
     bool good = reader != NULL;
-    if (good && operations) {
-        import.rows = timer_rows_open(job, line_reader_name(reader), settings, error);
-        good = import.rows != NULL;
-        import.tally = good ? timer_rows_tally(import.rows) : NULL;
-    } else if (good) {
-        import.log = event_log_open(job, line_reader_name(reader), "line", settings, error);
-        good = import.log != NULL;
-        import.tally = good ? event_log_tally(import.log) : NULL;
+    if (good) {
+        import.tally.name = plan->source.name = line_reader_name(reader);
+        import.rows = operations ? timer_rows_open(&import.tally, settings, error) : NULL;
+        import.log = operations ? NULL : event_log_open(&import.tally, settings, error);
+        good = import.rows != NULL || import.log != NULL;
     }
-    good = good && import_tally_read(import.tally, reader, take_line, &import, error);
+    good = good && import_tally_read(&import.tally, reader, take_line, &import, error);
     if (good) {
         warn_of_plan(&import);
     }
@@ -513,6 +512,7 @@ bool log_import_run(struct log_plan *plan, const struct import_job *job,
     } else {
         json_decref(details);
     }
+    import_tally_close(&import.tally, good);
     timer_rows_close(import.rows);
     event_log_close(import.log);
     line_reader_close(reader);

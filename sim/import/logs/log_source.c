@@ -161,8 +161,8 @@ static void make_row(struct log_source *source)
 }
 
 /* Find each wanted field in a header. */
-static bool take_header(struct log_source *source, const char *name, const char *text,
-                        const char *end, struct error *error)
+static bool take_header(struct log_source *source, const char *text, const char *end,
+                        struct error *error)
 {
     source->cells = 0;
     for (size_t i = 0; i < source->wanted_count; i++) {
@@ -188,7 +188,8 @@ static bool take_header(struct log_source *source, const char *name, const char 
             return error_set(error,
                              "%s: has no column '%.*s'; its columns are %s. Columns of a table "
                              "without a header are named by their numbers, from 1",
-                             name, (int)wanted->name.length, wanted->name.text, list_end(names));
+                             source->name, (int)wanted->name.length, wanted->name.text,
+                             list_end(names));
         }
     }
     make_row(source);
@@ -211,13 +212,13 @@ static bool take_numbers(struct log_source *source)
     return true;
 }
 
-static bool take_swf(struct log_source *source, const char *name, struct error *error)
+static bool take_swf(struct log_source *source, struct error *error)
 {
     source->swf = true;
     source->separator = '\0';
     (void)strcpy(source->unset, "-1");
     return take_numbers(source) ||
-           take_header(source, name, swf_header, swf_header + strlen(swf_header), error);
+           take_header(source, swf_header, swf_header + strlen(swf_header), error);
 }
 
 static bool begins(const struct line *line, const char *text)
@@ -227,8 +228,7 @@ static bool begins(const struct line *line, const char *text)
 }
 
 /* Take a line that begins with '#': those of Zeek and W3C describe the format. */
-static bool take_comment(struct log_source *source, const char *name, const struct line *line,
-                         struct error *error)
+static bool take_comment(struct log_source *source, const struct line *line, struct error *error)
 {
     const char *end = line->text + line->length;
     const char *at = line->text;
@@ -247,7 +247,7 @@ static bool take_comment(struct log_source *source, const char *name, const stru
         source->w3c = true;
         source->separator = '\0';
         (void)strcpy(source->unset, "-");
-        return take_header(source, name, line->text + 8, end, error);
+        return take_header(source, line->text + 8, end, error);
     }
     if (begins(line, "#Date: ") && line->length >= 17) {
         memcpy(source->date, line->text + 7, 10);
@@ -257,7 +257,7 @@ static bool take_comment(struct log_source *source, const char *name, const stru
     if (source->zeek && next_cell(source, &at, end, &word)) {
         struct log_value value;
         if (value_is(word, "#fields") && at != NULL) {
-            return take_header(source, name, at, end, error);
+            return take_header(source, at, end, error);
         }
         if (value_is(word, "#unset_field") && next_cell(source, &at, end, &value) &&
             value.length < sizeof source->unset) {
@@ -377,9 +377,9 @@ static enum log_line take_row(struct log_source *source, const char *text, const
 }
 
 /* Take the first line that is no comment. */
-static enum log_line take_first(struct log_source *source, const char *name, uint64_t number,
-                                const char *text, const char *end, struct log_value *values,
-                                const char **why, struct error *error)
+static enum log_line take_first(struct log_source *source, uint64_t number, const char *text,
+                                const char *end, struct log_value *values, const char **why,
+                                struct error *error)
 {
     if (source->kind == LOG_SOURCE_UNKNOWN) {
         source->kind = LOG_SOURCE_TABLE;
@@ -388,13 +388,13 @@ static enum log_line take_first(struct log_source *source, const char *name, uin
     if (source->zeek) {
         (void)error_set(error,
                         "%s: line %" PRIu64 ": a row before the #fields that name its columns",
-                        name, number);
+                        source->name, number);
         return LOG_LINE_ERROR;
     }
     if (take_numbers(source)) {
         return take_row(source, text, end, values, why);
     }
-    return take_header(source, name, text, end, error) ? LOG_LINE_BLANK : LOG_LINE_ERROR;
+    return take_header(source, text, end, error) ? LOG_LINE_BLANK : LOG_LINE_ERROR;
 }
 
 static enum log_line take_fields(struct log_source *source, const struct line *line,
@@ -414,7 +414,7 @@ static enum log_line take_fields(struct log_source *source, const struct line *l
     return LOG_LINE_ROW;
 }
 
-enum log_line log_source_take(struct log_source *source, const char *name, const struct line *line,
+enum log_line log_source_take(struct log_source *source, const struct line *line,
                               struct log_value *values, const char **why, struct error *error)
 {
     const char *text = line->text;
@@ -426,10 +426,10 @@ enum log_line log_source_take(struct log_source *source, const char *name, const
         return *text == '#' ? LOG_LINE_BLANK : take_fields(source, line, values, why);
     }
     if (*text == '#' && (source->zeek || source->w3c || !source->has_header)) {
-        return take_comment(source, name, line, error) ? LOG_LINE_BLANK : LOG_LINE_ERROR;
+        return take_comment(source, line, error) ? LOG_LINE_BLANK : LOG_LINE_ERROR;
     }
     if (*text == ';' && (source->swf || !source->has_header)) {
-        return source->swf || take_swf(source, name, error) ? LOG_LINE_BLANK : LOG_LINE_ERROR;
+        return source->swf || take_swf(source, error) ? LOG_LINE_BLANK : LOG_LINE_ERROR;
     }
     if (source->kind == LOG_SOURCE_UNKNOWN && *text == '{') {
         source->kind = LOG_SOURCE_JSON;
@@ -437,9 +437,8 @@ enum log_line log_source_take(struct log_source *source, const char *name, const
     if (source->kind == LOG_SOURCE_JSON) {
         return take_json(source, line, values, why);
     }
-    return source->has_header
-               ? take_row(source, text, end, values, why)
-               : take_first(source, name, line->number, text, end, values, why, error);
+    return source->has_header ? take_row(source, text, end, values, why)
+                              : take_first(source, line->number, text, end, values, why, error);
 }
 
 void log_source_release(struct log_source *source)

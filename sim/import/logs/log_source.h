@@ -36,6 +36,7 @@ struct log_wanted {
 };
 
 struct log_source {
+    const char *name; /* of the input, for messages */
     enum log_source_kind kind;
     struct log_wanted wanted[LOG_WANTED_MAX];
     size_t wanted_count;
@@ -76,9 +77,8 @@ size_t log_source_want(struct log_source *source, const char *name, size_t lengt
 bool log_source_find_fields(struct log_source *source, const char *option, struct error *error);
 
 /* Parse a line. The values, in the order of log_source_want, point into the line or the source, and
- * are valid until the next call. A missing value has no text (NULL). `name` is the input's, for
- * messages. */
-enum log_line log_source_take(struct log_source *source, const char *name, const struct line *line,
+ * are valid until the next call. A missing value has no text (NULL). */
+enum log_line log_source_take(struct log_source *source, const struct line *line,
                               struct log_value *values, const char **why, struct error *error);
 
 void log_source_release(struct log_source *source);

@@ -6,8 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-#define NS_PER_SECOND UINT64_C(1000000000)
-#define YEAR_MAX      2200 /* 2^63 ns last until 2262 */
+#define YEAR_MAX 2200 /* 2^63 ns last until 2262 */
 
 static bool is_digit(char c)
 {

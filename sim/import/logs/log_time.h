@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define NS_PER_SECOND UINT64_C(1000000000)
+
 /* A field of a line. */
 struct log_value {
     const char *text;

@@ -2,13 +2,12 @@
 
 #include <inttypes.h>
 
-void sorted_events_open(struct sorted_events *events, const struct import_job *job,
-                        const char *name, const char *unit,
+void sorted_events_open(struct sorted_events *events, struct import_tally *tally,
                         const struct event_log_settings *settings, size_t key_bytes,
                         size_t event_bytes, reorder_fn take, void *ctx)
 {
     *events = (struct sorted_events){
-        .tally = {.job = job, .name = name, .unit = unit, .max_malformed = settings->max_malformed},
+        .tally = tally,
         .settings = *settings,
         .keys = key_table_create(key_bytes),
         .reorder = reorder_create(settings->window_ns, event_bytes, take, ctx),
@@ -18,7 +17,7 @@ void sorted_events_open(struct sorted_events *events, const struct import_job *j
 bool sorted_events_end(struct sorted_events *events, uint64_t found, const char *expected,
                        struct error *error)
 {
-    const struct import_tally *tally = &events->tally;
+    const struct import_tally *tally = events->tally;
     const struct reorder_counts *order = reorder_counts(events->reorder);
     if (!import_tally_end(tally, found, expected, error)) {
         return false;
@@ -39,28 +38,27 @@ bool sorted_events_finish(struct sorted_events *events, struct import_summary *s
                           struct error *error)
 {
     const struct reorder_counts *order = reorder_counts(events->reorder);
+    struct import_tally *tally = events->tally;
     summary->span_ns = import_times_span_ns(&events->times);
     summary->tick_ns = events->settings.tick_ns;
-    import_warn_seconds(&events->tally, &events->times, summary->tick_ns);
-    import_warn_gap(&events->tally, &events->times);
-    events->finished = import_finish(&events->tally, summary, error);
-    if (events->finished && order->too_late > 0) {
-        (void)fprintf(events->tally.job->report,
+    import_warn_seconds(tally, &events->times, summary->tick_ns);
+    import_warn_gap(tally, &events->times);
+    if (!import_finish(tally, summary, error)) {
+        return false;
+    }
+    if (order->too_late > 0) {
+        (void)fprintf(tally->job->report,
                       "%s: %" PRIu64 " %ss were more than %.9g s out of order, and were moved; "
                       "--reorder-window %.9g would have put them in their places\n",
-                      events->tally.name, order->too_late, events->tally.unit,
+                      tally->name, order->too_late, tally->unit,
                       (double)events->settings.window_ns / 1e9,
                       (double)order->max_backward_ns / 1e9);
     }
-    return events->finished;
+    return true;
 }
 
 void sorted_events_close(struct sorted_events *events)
 {
-    if (events->reorder != NULL && !events->finished) {
-        import_tally_print(&events->tally);
-    }
-    import_tally_free(&events->tally);
     reorder_destroy(events->reorder);
     key_table_destroy(events->keys);
 }

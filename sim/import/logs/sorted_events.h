@@ -11,18 +11,16 @@
 #include "reorder.h"
 
 struct sorted_events {
-    struct import_tally tally;
+    struct import_tally *tally;
     struct event_log_settings settings;
     struct import_times times;
     struct key_table *keys;
     struct reorder *reorder;
-    bool finished;
 };
 
 /* Keys have values of `key_bytes`. Events of `event_bytes` go to `take`, in order; it calls
  * import_times_add. */
-void sorted_events_open(struct sorted_events *events, const struct import_job *job,
-                        const char *name, const char *unit,
+void sorted_events_open(struct sorted_events *events, struct import_tally *tally,
                         const struct event_log_settings *settings, size_t key_bytes,
                         size_t event_bytes, reorder_fn take, void *ctx);
 
@@ -35,7 +33,7 @@ bool sorted_events_end(struct sorted_events *events, uint64_t found, const char 
 bool sorted_events_finish(struct sorted_events *events, struct import_summary *summary,
                           struct error *error);
 
-/* Release all; an unfinished import prints its malformed lines. */
+/* Harmless on a zeroed struct. */
 void sorted_events_close(struct sorted_events *events);
 
 #endif

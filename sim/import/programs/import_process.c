@@ -377,9 +377,7 @@ enum import_result import_process(const struct import_job *job, struct error *er
     import.keys = key_table_create(0);
     import.calls = timer_calls_open(job, &import.settings, error);
     bool good = import.calls != NULL && read_input(&import, error) && conclude(&import, error);
-    if (!good) {
-        import_tally_print(&import.tally);
-    }
+    import_tally_close(&import.tally, good);
     timer_calls_close(import.calls);
     key_table_destroy(import.keys);
     return good ? IMPORT_DONE : IMPORT_FAILED;

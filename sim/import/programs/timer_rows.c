@@ -141,25 +141,20 @@ static bool take_row(void *ctx, uint64_t time_ns, const void *event, struct erro
 
 /* --- the calls ------------------------------------------------------------------------------- */
 
-struct timer_rows *timer_rows_open(const struct import_job *job, const char *name,
+struct timer_rows *timer_rows_open(struct import_tally *tally,
                                    const struct event_log_settings *settings, struct error *error)
 {
     struct timer_rows *rows = memory_new(1, sizeof *rows);
-    sorted_events_open(&rows->sorted, job, name, "line", settings, sizeof(struct row_timer),
+    sorted_events_open(&rows->sorted, tally, settings, sizeof(struct row_timer),
                        sizeof(struct sorted_row), take_row, rows);
     const struct timer_calls_settings how = {
         .tick_ns = settings->tick_ns, .clock_ns = 1, .follows_record = true};
-    rows->calls = timer_calls_open(job, &how, error);
+    rows->calls = timer_calls_open(tally->job, &how, error);
     if (rows->calls == NULL) {
         timer_rows_close(rows);
         return NULL;
     }
     return rows;
-}
-
-struct import_tally *timer_rows_tally(struct timer_rows *rows)
-{
-    return &rows->sorted.tally;
 }
 
 bool timer_rows_add(struct timer_rows *rows, const struct timer_row *row, const void *key,
@@ -175,7 +170,7 @@ bool timer_rows_add(struct timer_rows *rows, const struct timer_row *row, const 
 
 static void warn_of_rows(struct timer_rows *rows)
 {
-    struct import_tally *tally = &rows->sorted.tally;
+    struct import_tally *tally = rows->sorted.tally;
     uint64_t expiries = rows->rows[TIMER_ROW_FIRE];
     if (rows->fired_far_off > expiries / 10) {
         import_warn(
@@ -200,7 +195,7 @@ static void warn_of_rows(struct timer_rows *rows)
 
 static bool write_rows(struct timer_rows *rows, struct error *error)
 {
-    const struct import_tally *tally = &rows->sorted.tally;
+    const struct import_tally *tally = rows->sorted.tally;
     const struct reorder_counts *order = reorder_counts(rows->sorted.reorder);
     const struct timer_calls_counts *calls = timer_calls_counts(rows->calls);
     const struct import_count counts[] = {

@@ -33,13 +33,9 @@ bool timer_row_op_read(const char *word, size_t length, enum timer_row_op *op);
 
 struct timer_rows;
 
-/* Begin; of the settings, the tick, the window and the share of malformed lines are used. Returns
- * NULL with `error` set. */
-struct timer_rows *timer_rows_open(const struct import_job *job, const char *name,
+/* Begin, as event_log_open; of the settings, the tick and the window are used. */
+struct timer_rows *timer_rows_open(struct import_tally *tally,
                                    const struct event_log_settings *settings, struct error *error);
-
-/* Return the tally, in which the caller counts lines. */
-struct import_tally *timer_rows_tally(struct timer_rows *rows);
 
 struct timer_row {
     uint64_t time_ns;
@@ -55,8 +51,7 @@ bool timer_rows_add(struct timer_rows *rows, const struct timer_row *row, const 
 /* After the last row: check the whole, write the summary, and complete the trace. */
 bool timer_rows_finish(struct timer_rows *rows, struct error *error);
 
-/* Release all (NULL is legal); unless it is finished, remove the trace and print the malformed
- * lines. */
+/* Release all (NULL is legal); unless it is finished, remove the trace. */
 void timer_rows_close(struct timer_rows *rows);
 
 #endif
