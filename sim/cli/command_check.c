@@ -129,7 +129,7 @@ static const struct option_row options[] = {
     OPTION_ROW_PLUGIN(struct check_arguments, OPTION_PLUGIN_TEXT),
     {{"case", 0, "NAME", 0, "Only this case; fuzz is the fuzzer", 0}, .take = take_case},
     {{"list", 0, NULL, 0, "List the cases and their assertions", 0}, OPTION_FLAG, AT(list)},
-    {{"seconds", 0, "S", 0, "How long to fuzz each structure (2); 0: not at all", 0},
+    {{"seconds", 0, "S", 0, "How long to fuzz each structure (2); 0: never", 0},
      OPTION_SECONDS(0, 1e7),
      AT(plan.seconds)},
     {{"operations", 0, "N", 0, "Fuzz each structure with N operations instead", 0},

@@ -127,7 +127,9 @@ static const struct command_line syntax = {
     .options = options,
     .form = "TRACE",
     .text = "Searches structures and options for the traffic of a trace, and prints which to use, "
-            "why, at what cost, and how sure that is. - is standard input.\vExit status: 0 there "
+            "why, at what cost, and how sure that is. Excludes structures that may fire later or "
+            "earlier, or need more memory, longer pauses or more wakeups than the options allow. "
+            "- is standard input.\vExit status: 0 there "
             "is an answer, 1 nothing keeps to the limits, a structure had a fault or crashed, or "
             "the search failed, 2 usage.",
     .take_word = take_trace,

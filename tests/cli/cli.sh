@@ -32,6 +32,9 @@ for command in list describe show record sim sweep compare tune predict live thr
     'trace gen' 'trace import' 'trace scale' 'trace info' 'trace validate' 'cluster check' 'cluster sim'; do
     # shellcheck disable=SC2086 # two words
     expect 0 "^Usage: timerlab $command" "" $command -h
+    # argp may break the layout where its buffer is full: it is larger where the text before the options is long.
+    awk '/^(  -|      --)/ { on = 1 } /^[A-Z]/ { on = 0 } on' out | grep -vE '^(  -.+|      --.+| {29}[^ ].*| Options of .*|)$' >bad &&
+        complain "timerlab $command -h: layout: $(cat bad)"
 done
 
 cat >trace.csv <<'EOF'
