@@ -2,6 +2,7 @@
 
 #include "child.h"
 #include "clock.h"
+#include "terminal.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -67,6 +68,10 @@ void progress_update(struct progress *progress, uint64_t done)
     if (!progress->drawn) {
         (void)fprintf(stderr, "%s\n", line);
         return;
+    }
+    size_t room = terminal_width(stderr);
+    if (room > 0 && room < sizeof line) {
+        line[room - 1] = '\0'; /* a longer line would wrap, and stay */
     }
     /* Blanks over the end of a longer line. */
     (void)fprintf(stderr, "\r%-*s", (int)progress->width, line);

@@ -57,7 +57,7 @@ size_t text_fit(const char *text, size_t bytes, size_t width)
     size_t blank = 0;
     size_t characters = 0;
     for (size_t i = 0; i < bytes; i++) {
-        if (text[i] == ' ' && i > indent) {
+        if (text[i] == ' ' && i > indent && (i + 1 == bytes || text[i + 1] != '%')) {
             blank = i;
         }
         characters += begins_character(text[i]);

@@ -38,6 +38,12 @@ fits() {
 }
 
 "$TIMERLAB" trace gen rpc -n 100 --seconds 1 -o t.trace 2>err || complain "no trace: $(cat err)"
+# Progress is one line, so that it can be taken back.
+SHELL=$(command -v bash) script -qec "stty cols 30; '$TIMERLAB' trace validate t.trace" /dev/null </dev/null |
+    tr '\r' '\n' | grep '^reading: ' >progress
+if [ ! -s progress ] || [ "$(width progress)" -gt 29 ]; then
+    complain "progress on 30 columns: $(cat progress)"
+fi
 fits capabilities list
 fits 'restarts/s' live -a hier-wheel --seconds 0.02 -n 10 --timeout 0.01
 fits duplicates_by cluster sim lease --timers 500
