@@ -107,7 +107,7 @@ static void end_by(int number)
 
 int supervisor_run(int (*work)(void *ctx), int (*ended)(void *ctx, int status), void *ctx)
 {
-    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGCHLD};
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGCHLD};
     sigset_t set;
     sigset_t before;
     (void)sigemptyset(&set);

@@ -115,6 +115,13 @@ static int by_forwarded_signal(void)
     return 7;
 }
 
+static int by_key(void)
+{
+    (void)kill(getppid(), SIGQUIT); /* control and backslash */
+    (void)pause();
+    return 7;
+}
+
 /* A user's $TMPDIR is kept. */
 static void in_memory_lies_what_has_no_place(void **state)
 {
@@ -136,7 +143,8 @@ static void after_every_end_only_results_are_left(void **state)
     static const struct way ways[] = {{by_exit, false, 5},
                                       {by_exit_at_once, false, 6},
                                       {by_kill, true, SIGKILL},
-                                      {by_forwarded_signal, true, SIGTERM}};
+                                      {by_forwarded_signal, true, SIGTERM},
+                                      {by_key, true, SIGQUIT}};
     for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
         struct way way = ways[i];
         char path[300];
