@@ -219,11 +219,11 @@ static void describe_front(const struct tl_front *front)
     }
     capability_words(front->bars, words, sizeof words);
     if (words[0] != '\0') {
-        (void)printf("Takes none that is: %s\n", words);
+        (void)printf("Not for structures that are: %s\n", words);
     }
     capability_words(front->keeps, words, sizeof words);
     (void)printf("Keeps: %s\n", words);
-    (void)printf("Embedded: no, the structure's timers lie in memory of its own\n");
+    (void)printf("Embedded: no, the structure's timers are in memory of its own\n");
     if (front->options == NULL) {
         (void)printf("Options: only the structure's (%s(NAME):option=value:...)\n", front->name);
         return;

@@ -92,7 +92,9 @@ static bool map(struct stream *stream, uint64_t limit_bytes, struct error *error
         stream->bytes <= (limit_bytes == STREAM_HALF_FREE ? memory_free_bytes() / 2 : limit_bytes);
     int file = fits ? -1 : temporary_open_nameless(NULL);
     if (!fits && (file < 0 || ftruncate(file, (off_t)stream->bytes) != 0)) {
-        (void)error_set(error, "the trace could not be decoded to a file in $TMPDIR or /tmp: %s",
+        (void)error_set(error,
+                        "the trace could not be decoded to a file in $TMPDIR or /tmp: %s; set "
+                        "TMPDIR to a folder with more room",
                         strerror(errno));
         (void)close(file);
         return false;

@@ -12,8 +12,10 @@
 #include <unistd.h>
 #include <zstd.h>
 
-#define WRITTEN "the reactions could not be written to a file in $TMPDIR or /tmp: %s"
-#define READ    "the reactions could not be read back: %s"
+#define WRITTEN                                                                                    \
+    "the reactions could not be written to a file in $TMPDIR or /tmp: %s; set TMPDIR to a folder " \
+    "with more room"
+#define READ "the reactions could not be read back: %s"
 
 /* Raise the limit: each structure and each rank has an open file, possibly thousands. */
 static void allow_files(void)

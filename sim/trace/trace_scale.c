@@ -72,8 +72,8 @@ static bool count_copies(struct scaler *scaler, const json_t *origin)
     if (of > request->connections) {
         return error_set(scaler->error,
                          "%s: it is of %" PRIu64 " connections, more than %" PRIu32
-                         "; operations are not thinned out, so ask for more of them",
-                         request->in_path, of, request->connections);
+                         "; operations are not thinned out: take -n %" PRIu64 " or more",
+                         request->in_path, of, request->connections, of);
     }
     summary->of = (uint32_t)of;
     summary->copies = (uint32_t)((request->connections + of - 1) / of);

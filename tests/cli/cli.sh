@@ -104,6 +104,7 @@ expect 2 "" "sim: an argument is empty" sim "" -a ordered-list
 echo hello >words
 expect 1 "" "timerlab: words: step 'hello': " show binary-heap -f words
 expect 1 "" "timerlab: words, line 1: expected 'create" check -a binary-heap --replay words
+expect 1 "" "timerlab: [.]: cannot be read: Is a directory" check -a binary-heap --replay .
 expect 1 "" "timerlab: none: cannot be read" check -a binary-heap --replay none --format json
 # Ids that are no numbers: the message names the importer that takes them.
 printf 'tick,id,op,delay\n0,conn-a,start,5\n1,conn-b,start,7\n' >named.csv

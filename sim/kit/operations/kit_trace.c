@@ -341,7 +341,9 @@ bool kit_trace_read(struct kit_trace *trace, const struct tl_algo *algo, FILE *s
         right = line[0] == '\0' || take_line(trace, &place, algo, line, &why) ||
                 error_set(error, "%s, line %u: %s", name, number, why.text);
     }
-    if (right && trace->session_count == 0) {
+    if (right && ferror(stream) != 0) { /* a folder */
+        right = error_set(error, "%s: cannot be read: %s", name, strerror(errno));
+    } else if (right && trace->session_count == 0) {
         right = error_set(error,
                           "%s: empty; a trace begins with 'create capacity N now N "
                           "max-delay N'",
