@@ -57,8 +57,8 @@ int command_trace_scale(int argc, char **argv)
          OPTION_WHOLE(1, UINT32_MAX), AT(of)},
         {OPTION("seconds", 0, "S", "How long the timed window is (as long as the recording's)"),
          OPTION_SECONDS(1e-9, 1e9), AT(seconds)},
-        {OPTION("seed", 0, "K", "Which of all possible shifts (1)"),
-         OPTION_WHOLE(0, INT64_MAX), AT(seed)},
+        {OPTION("seed", 0, "K", "Which of all possible shifts (1)"), OPTION_WHOLE(0, INT64_MAX),
+         AT(seed)},
         OPTION_ROW_PROGRESS,
         OPTION_ROW_END};
     static const struct command_line syntax = {

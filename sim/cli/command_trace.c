@@ -97,8 +97,7 @@ static bool show_info(const struct trace_arguments *arguments, struct error *err
 static int command_info(int argc, char **argv)
 {
     static const struct option_row options[] = {
-        {OPTION("format", 0, "text|json", "How to show it (text)"), OPTION_WORD,
-         AT(format)},
+        {OPTION("format", 0, "text|json", "How to show it (text)"), OPTION_WORD, AT(format)},
         {OPTION("plot", 0, "FOLDER",
                 "Draw it too, with gnuplot: portrait-NAME.svg and .png in FOLDER, and .csv, their "
                 "data"),
@@ -132,8 +131,7 @@ static bool show_head(struct trace_reader *reader, const struct trace_arguments 
 static int command_head(int argc, char **argv)
 {
     static const struct option_row options[] = {
-        {OPTION("operations", 'n', "N", "How many (10)"), OPTION_WHOLE(0, UINT64_MAX),
-         AT(limit)},
+        {OPTION("operations", 'n', "N", "How many (10)"), OPTION_WHOLE(0, UINT64_MAX), AT(limit)},
         OPTION_ROW_END};
     return with_trace(argc, argv, options,
                       "Shows a trace's first operations as CSV; - is standard input.", show_head);

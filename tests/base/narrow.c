@@ -18,9 +18,11 @@ static void texts_break_between_words(void **state)
     size_t bytes = 0;
     FILE *stream = open_memstream(&text, &bytes);
     assert_non_null(stream);
-    text_wrap(stream, "one two three\n\n  four äöü five\nunbreakable! six\nless: 1.5 % of", 10, 0, 2);
+    text_wrap(stream, "one two three\n\n  four äöü five\nunbreakable! six\nless: 1.5 % of", 10, 0,
+              2);
     assert_int_equal(fclose(stream), 0);
-    assert_string_equal(text, "one two\n  three\n\n  four äöü\n  five\nunbreakable!\n  six\nless:\n  1.5 % of");
+    assert_string_equal(
+        text, "one two\n  three\n\n  four äöü\n  five\nunbreakable!\n  six\nless:\n  1.5 % of");
     free(text);
 }
 
