@@ -17,11 +17,9 @@ struct bytes {
 
 /* Timeouts as servers and kernels have them, in milliseconds or jiffies: round, few at a time, from
  * none to a year. */
-static const uint64_t timeouts[] = {
+static const uint64_t timeouts[16] = {
     0,   1,    4,    10,    40,    50,    52,      200,
     250, 1000, 3000, 15000, 60000, 75000, 7200000, UINT64_C(31536000000)};
-
-#define TIMEOUTS (sizeof timeouts / sizeof timeouts[0])
 
 /* How a session's numbers are drawn. */
 struct mood {
@@ -170,12 +168,6 @@ static int64_t step(struct bytes *bytes, const struct mood *mood, const struct k
     return draw_ticks(bytes, mood, subject, steps[how % 16]);
 }
 
-static uint64_t budget(struct bytes *bytes)
-{
-    uint8_t how = byte(bytes);
-    return how < 64 ? how % 6 : TL_NO_BUDGET;
-}
-
 /* Draw the timer that a callback acts on: its own, one due at the same tick, or any. */
 static uint32_t acted_upon(struct bytes *bytes, const struct kit_subject *subject, uint32_t id)
 {
@@ -224,7 +216,8 @@ static struct kit_op decide(struct bytes *bytes, const struct mood *mood,
     bool reacts = op.kind == KIT_OP_WHEN_START || op.kind == KIT_OP_WHEN_STOP;
     if (op.kind == KIT_OP_ADVANCE || op.kind == KIT_OP_NEXT) {
         op.ticks = op.kind == KIT_OP_ADVANCE ? step(bytes, mood, subject) : 0;
-        op.budget = budget(bytes);
+        uint8_t how = byte(bytes);
+        op.budget = how < 64 ? how % 6 : TL_NO_BUDGET;
     } else if (op.kind == KIT_OP_RESERVE) {
         op.id = subject->capacity + byte(bytes) % 32;
     } else if (kit_op_timers(&op) > 0 && subject->capacity > 0) {
@@ -282,7 +275,7 @@ static void decide_session(struct bytes *bytes, const struct kit_target *target,
     if (mood->traffic) {
         static const uint32_t crowds[] = {24, 200, 1000, 3000};
         for (size_t i = 0; i < 4; i++) {
-            mood->usual[i] = timeouts[byte(bytes) % TIMEOUTS];
+            mood->usual[i] = timeouts[byte(bytes) % 16];
         }
         start->capacity = crowds[byte(bytes) % 4];
     }
