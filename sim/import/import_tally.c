@@ -67,6 +67,15 @@ bool import_tally_end(const struct import_tally *tally, uint64_t found, const ch
                                    tally->lines, tally->unit, expected));
 }
 
+bool import_tally_forward(const struct import_tally *tally, uint64_t earlier, struct error *error)
+{
+    return earlier <= tally->lines / 2 ||
+           error_set(error,
+                     "%s: most of its %ss are earlier than one before them: it runs backwards; "
+                     "turn it round with tac, or sort it by time",
+                     tally->name, tally->unit);
+}
+
 bool import_tally_read(struct import_tally *tally, struct line_reader *reader, tally_line_fn take,
                        void *ctx, struct error *error)
 {

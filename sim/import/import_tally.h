@@ -100,6 +100,9 @@ bool import_tally_accept(const struct import_tally *tally, bool at_end, struct e
 bool import_tally_end(const struct import_tally *tally, uint64_t found, const char *expected,
                       struct error *error);
 
+/* Return false, with `error` set, if most lines are earlier than one before them. */
+bool import_tally_forward(const struct import_tally *tally, uint64_t earlier, struct error *error);
+
 /* Handle a line; false, with `error` set, ends the reading. */
 typedef bool (*tally_line_fn)(void *ctx, const struct line *line, struct error *error);
 

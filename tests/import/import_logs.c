@@ -750,6 +750,11 @@ static void files_of_other_systems(void **state)
                       "\xef\xbb\xbf"
                       "1000000 7 add 0xa timeout_us=5000 events=0x0\r\n",
                       NULL, "0,0,start,5\n");
+    assert_refused("process",
+                   "3000 7 add 0xa timeout_us=5 events=0x0\n"
+                   "2000 7 add 0xb timeout_us=5 events=0x0\n"
+                   "1000 7 add 0xc timeout_us=5 events=0x0\n",
+                   NULL, IMPORT_FAILED, "it runs backwards; turn it round with tac");
     assert_refused("access-log", "nonsense\nmore\n", NULL, IMPORT_FAILED,
                    "is it of another format? `timerlab trace import --list` shows all");
 }

@@ -480,14 +480,9 @@ static void warn_of_recording(struct ftrace_import *import)
 /* After the last line: check that it is a recording of timers. */
 static bool check_recording(const struct ftrace_import *import, struct error *error)
 {
-    if (!import_tally_end(&import->tally, import->tally.lines, "", error)) {
+    if (!import_tally_end(&import->tally, import->tally.lines, "", error) ||
+        !import_tally_forward(&import->tally, import->lines.time_goes_back, error)) {
         return false;
-    }
-    if (import->lines.time_goes_back > import->tally.lines / 2) {
-        return error_set(error,
-                         "%s: most of its lines are earlier than one before them: it runs "
-                         "backwards; turn it round with tac, or sort it by time",
-                         import->tally.name);
     }
     const uint64_t *events =
         &import->lines.events[import->hrtimer ? KERNEL_HRTIMER_START : KERNEL_TIMER_START];

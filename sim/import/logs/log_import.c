@@ -25,7 +25,6 @@ struct log_checks {
 
 struct log_import {
     struct log_plan *plan;
-    const struct import_job *job;
     const struct event_log_settings *settings;
     struct event_log *log; /* either this or `rows` */
     struct timer_rows *rows;
@@ -251,7 +250,7 @@ static void print_operation(const struct log_import *import, const struct log_re
         [TIMER_ROW_REPEAT] = "starts, repeating,",
         [TIMER_ROW_OTHER] = "does nothing to",
     };
-    FILE *out = import->job->report;
+    FILE *out = import->tally.job->report;
     bool start = record->row.op == TIMER_ROW_START || record->row.op == TIMER_ROW_REPEAT;
     if (start && record->row.delay_ns == TIMER_MODEL_NEVER) {
         (void)fputs(import->plan->op.count > 0 ? "no timeout: stops its timer"
@@ -267,7 +266,7 @@ static void print_operation(const struct log_import *import, const struct log_re
 
 static void print_request(const struct log_import *import, const struct log_record *record)
 {
-    FILE *out = import->job->report;
+    FILE *out = import->tally.job->report;
     uint64_t timeout_ns = import->settings->request_ns;
     timeout_ns = import->plan->timeout.count > 0 ? record->timeout_ns : timeout_ns;
     if (timeout_ns == TIMER_MODEL_NEVER) {
@@ -287,7 +286,7 @@ static void print_request(const struct log_import *import, const struct log_reco
 static void print_first(const struct log_import *import, const struct line *line,
                         const struct log_record *record)
 {
-    FILE *out = import->job->report;
+    FILE *out = import->tally.job->report;
     char time[64];
     log_time_print(record->row.time_ns, time, sizeof time);
     (void)fprintf(out, "%s: first record, line %" PRIu64 ": ", import->tally.name, line->number);
@@ -489,7 +488,6 @@ bool log_import_run(struct log_plan *plan, const struct import_job *job,
     struct line_reader *reader = line_reader_open(job->input, error);
     struct log_import import = {
         .plan = plan,
-        .job = job,
         .settings = settings,
         .tally = {.job = job, .unit = "line", .max_malformed = settings->max_malformed}};
     bool operations = plan->op.count > 0 || (plan->timeout.count > 0 && !plan->requests);

@@ -290,6 +290,7 @@ static bool conclude(struct process_import *import, struct error *error)
     const struct import_tally *tally = &import->tally;
     const struct timer_calls_counts *counts = timer_calls_counts(import->calls);
     if (!import_tally_end(tally, counts->arm, "starts a timer", error) ||
+        !import_tally_forward(tally, counts->time_goes_back, error) ||
         !timer_calls_finish(import->calls, error)) {
         return false;
     }
