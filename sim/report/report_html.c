@@ -146,11 +146,12 @@ static void html_begin(struct page *page, const char *title)
     write_plain(page, title);
     put(page, "</title>\n<style>\n");
     put(page, text_report_page_css);
-    put(page, "</style>\n</head>\n<body>\n<a class=\"skip\" href=\"#table\">To the table</a>\n"
+    put(page, "</style>\n</head>\n<body>\n<a class=\"skip\" href=\"#answer\">To the answer</a>\n"
               "<header>\n<h1>");
     write_text(page, title);
-    put(page, "</h1>\n<nav aria-label=\"Parts of this page\"></nav>\n"
-              "<button type=\"button\" id=\"theme\" hidden></button>\n</header>\n<main>\n");
+    put(page,
+        "</h1>\n<nav aria-label=\"Parts of this page\"></nav>\n"
+        "<button type=\"button\" id=\"theme\" hidden></button>\n</header>\n<main id=\"answer\">\n");
 }
 
 static void write_cell(const struct page *page, const struct table_column *column,

@@ -107,7 +107,7 @@
         nav.append(link);
     });
     function unfold() {
-        const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+        const target = document.getElementById(location.hash.slice(1));
         for (let at = target && target.closest('details'); at; at = at.parentElement.closest('details')) {
             at.open = true;
         }
