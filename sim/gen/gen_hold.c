@@ -214,12 +214,6 @@ static void place(struct gen_model *model, struct gen_timer *timer, double incre
 
 /* --- hold ------------------------------------------------------------------------------------ */
 
-static void classic_visit(struct gen_model *model, uint64_t now, struct gen_timer *timer)
-{
-    gen_timer_fire(model, timer);
-    hold(model, now, timer, draw(model));
-}
-
 /* markov: add an event to the list of idle ones. */
 static void let_go(struct gen_model *model, uint32_t number)
 {
@@ -311,7 +305,8 @@ static void hold_visit(struct gen_model *model, uint64_t now, void *record)
         up_down_visit(model, now, record);
         break;
     default:
-        classic_visit(model, now, record);
+        gen_timer_fire(model, record);
+        hold(model, now, record, draw(model));
         break;
     }
 }

@@ -85,13 +85,6 @@ static uint64_t reply_in_time(struct gen_model *model, uint64_t timeout_ticks)
     return gen_uniform_age(model, timeout_ticks - 1);
 }
 
-/* Plan the next request. */
-static void plan(struct gen_model *model, uint64_t now, struct caller *caller)
-{
-    const struct rpc *rpc = model->state;
-    caller->event_at = gen_plan(model, &caller->activity, now, rpc->gap_ticks);
-}
-
 /* Handle the external event of this tick. */
 static void happen(struct gen_model *model, uint64_t now, struct caller *caller)
 {
@@ -99,7 +92,7 @@ static void happen(struct gen_model *model, uint64_t now, struct caller *caller)
     if (caller->timers[KIND_REQUEST].delay_ticks > 0) {
         model->counts[COUNT_REPLIES]++;
         gen_timer_stop(model, now, &caller->timers[KIND_REQUEST]);
-        plan(model, now, caller);
+        caller->event_at = gen_plan(model, &caller->activity, now, rpc->gap_ticks);
         return;
     }
     model->counts[COUNT_REQUESTS]++;
@@ -113,10 +106,11 @@ static void happen(struct gen_model *model, uint64_t now, struct caller *caller)
 
 static void visit(struct gen_model *model, uint64_t now, void *record)
 {
+    const struct rpc *rpc = model->state;
     struct caller *caller = record;
     if (gen_timer_expires(model, &caller->timers[KIND_REQUEST], now)) {
         model->counts[COUNT_EXPIRIES]++;
-        plan(model, now, caller);
+        caller->event_at = gen_plan(model, &caller->activity, now, rpc->gap_ticks);
         gen_from_outside(model);
     }
     gen_herd_apply(model, now, &caller->timers[KIND_REQUEST], &caller->event_at, COUNT_DEPLOYED);
@@ -157,7 +151,7 @@ static void place_bursts(struct gen_model *model, uint64_t now, struct caller *c
                         gen_uniform_age(model, timeout));
         caller->event_at = GEN_NEVER;
     } else {
-        plan(model, now, caller);
+        caller->event_at = gen_next_request(model, &caller->activity, now);
     }
 }
 

@@ -61,15 +61,6 @@ struct traced_timer {
     uint32_t fired;     /* the start that expired last, likewise */
 };
 
-/* In addition to the tally. */
-struct line_counts {
-    uint64_t lost_markers;
-    uint64_t lost_events;
-    uint64_t events[KERNEL_EVENT_KINDS];
-    uint64_t other_events;
-    uint64_t time_goes_back;
-};
-
 struct ftrace_import {
     const struct import_job *job;
     struct import_tally tally;
@@ -80,7 +71,13 @@ struct ftrace_import {
     uint64_t hz;      /* 0: not known yet */
     uint64_t tick_ns; /* 0: not known yet */
 
-    struct line_counts lines;
+    /* Lines, in addition to the tally. */
+    uint64_t lost_markers;
+    uint64_t lost_events;
+    uint64_t events[KERNEL_EVENT_KINDS];
+    uint64_t other_events;
+    uint64_t time_goes_back;
+
     struct import_times times;
 
     struct kernel_clock clock;
@@ -209,7 +206,7 @@ static bool is_imported(const struct ftrace_import *import, const struct kernel_
 
 static void take_event(struct ftrace_import *import, const struct kernel_event *event)
 {
-    import->lines.events[event->kind]++;
+    import->events[event->kind]++;
     if (!is_imported(import, event)) {
         return;
     }
@@ -228,7 +225,7 @@ static void take_event(struct ftrace_import *import, const struct kernel_event *
 static void observe_time(struct ftrace_import *import, uint64_t time_ns)
 {
     if (time_ns < import->times.latest_ns) {
-        import->lines.time_goes_back++;
+        import->time_goes_back++;
     } else {
         import_times_add(&import->times, time_ns);
     }
@@ -238,7 +235,6 @@ static bool take_line(void *ctx, const struct line *line, struct error *error)
 {
     (void)error;
     struct ftrace_import *import = ctx;
-    struct line_counts *lines = &import->lines;
     struct kernel_line_result result;
     switch (kernel_line_parse(line->text, line->length, &result)) {
     case KERNEL_LINE_TIMER:
@@ -250,11 +246,11 @@ static bool take_line(void *ctx, const struct line *line, struct error *error)
         return true;
     case KERNEL_LINE_OTHER:
         observe_time(import, result.event.time_ns);
-        lines->other_events++;
+        import->other_events++;
         return true;
     case KERNEL_LINE_LOST:
-        lines->lost_markers++;
-        lines->lost_events += result.lost_events;
+        import->lost_markers++;
+        import->lost_events += result.lost_events;
         return true;
     case KERNEL_LINE_BLANK:
         import->tally.blank++;
@@ -263,7 +259,7 @@ static bool take_line(void *ctx, const struct line *line, struct error *error)
     default:
         if (result.named && !is_imported(import, &result.event)) {
             observe_time(import, result.event.time_ns);
-            lines->other_events++;
+            import->other_events++;
             return true;
         }
         import_tally_malformed(&import->tally, line->number, line->text, line->length, result.why);
@@ -377,23 +373,22 @@ static bool finish(struct ftrace_import *import, struct trace_writer *writer, ui
                    const struct kernel_function *functions, size_t function_count,
                    struct error *error)
 {
-    const struct line_counts *lines = &import->lines;
     const struct kernel_counts *kernel = kernel_classifier_counts(import->classifier);
     const struct import_count all[] = {
         {"lines", import->tally.lines},
         {"blank_lines", import->tally.blank},
         {"malformed_lines", import->tally.malformed},
-        {"lost_markers", lines->lost_markers},
-        {"lost_events", lines->lost_events},
-        {"timer_start", lines->events[KERNEL_TIMER_START]},
-        {"timer_cancel", lines->events[KERNEL_TIMER_CANCEL]},
-        {"timer_expire_entry", lines->events[KERNEL_TIMER_EXPIRE]},
-        {"timer_expire_exit", lines->events[KERNEL_TIMER_EXIT]},
-        {"hrtimer_start", lines->events[KERNEL_HRTIMER_START]},
-        {"hrtimer_cancel", lines->events[KERNEL_HRTIMER_CANCEL]},
-        {"hrtimer_expire_entry", lines->events[KERNEL_HRTIMER_EXPIRE]},
-        {"other_events", lines->other_events},
-        {"time_goes_back", lines->time_goes_back},
+        {"lost_markers", import->lost_markers},
+        {"lost_events", import->lost_events},
+        {"timer_start", import->events[KERNEL_TIMER_START]},
+        {"timer_cancel", import->events[KERNEL_TIMER_CANCEL]},
+        {"timer_expire_entry", import->events[KERNEL_TIMER_EXPIRE]},
+        {"timer_expire_exit", import->events[KERNEL_TIMER_EXIT]},
+        {"hrtimer_start", import->events[KERNEL_HRTIMER_START]},
+        {"hrtimer_cancel", import->events[KERNEL_HRTIMER_CANCEL]},
+        {"hrtimer_expire_entry", import->events[KERNEL_HRTIMER_EXPIRE]},
+        {"other_events", import->other_events},
+        {"time_goes_back", import->time_goes_back},
         {"timers", kernel->all.timers},
         {"starts", kernel->all.start},
         {"arm", kernel->all.verdicts[KERNEL_ARM]},
@@ -451,13 +446,12 @@ static bool finish(struct ftrace_import *import, struct trace_writer *writer, ui
 static void warn_of_recording(struct ftrace_import *import)
 {
     const struct kernel_counts *kernel = kernel_classifier_counts(import->classifier);
-    const struct line_counts *lines = &import->lines;
-    if (lines->lost_markers > 0) {
+    if (import->lost_markers > 0) {
         import_warn(&import->tally,
                     "events were lost in %" PRIu64 " places, %" PRIu64
                     " of them at least: timers without a recorded end count as restarted or never "
                     "expire. Record with a larger buffer",
-                    lines->lost_markers, lines->lost_events);
+                    import->lost_markers, import->lost_events);
     }
     if ((double)kernel->all.verdicts[KERNEL_START_ON_ARMED] >
         DOUBTFUL_SHARE * (double)kernel->all.start) {
@@ -466,13 +460,13 @@ static void warn_of_recording(struct ftrace_import *import)
                     "does not do: events were lost%s; timers that were cancelled or expired "
                     "count as restarted, and fire late or never. Record with a larger buffer",
                     kernel->all.verdicts[KERNEL_START_ON_ARMED], kernel->all.start,
-                    lines->lost_markers > 0 ? ", as the recording says itself" : "");
+                    import->lost_markers > 0 ? ", as the recording says itself" : "");
     }
-    if ((double)lines->time_goes_back > DOUBTFUL_SHARE * (double)import->tally.lines) {
+    if ((double)import->time_goes_back > DOUBTFUL_SHARE * (double)import->tally.lines) {
         import_warn(&import->tally,
                     "%" PRIu64 " of %" PRIu64 " lines are earlier than one before them, and are "
                     "taken to be at that one's time; sort it by time",
-                    lines->time_goes_back, import->tally.lines);
+                    import->time_goes_back, import->tally.lines);
     }
     import_warn_gap(&import->tally, &import->times);
 }
@@ -481,11 +475,11 @@ static void warn_of_recording(struct ftrace_import *import)
 static bool check_recording(const struct ftrace_import *import, struct error *error)
 {
     if (!import_tally_end(&import->tally, import->tally.lines, "", error) ||
-        !import_tally_forward(&import->tally, import->lines.time_goes_back, error)) {
+        !import_tally_forward(&import->tally, import->time_goes_back, error)) {
         return false;
     }
     const uint64_t *events =
-        &import->lines.events[import->hrtimer ? KERNEL_HRTIMER_START : KERNEL_TIMER_START];
+        &import->events[import->hrtimer ? KERNEL_HRTIMER_START : KERNEL_TIMER_START];
     if (events[0] + events[1] + events[2] == 0) {
         return error_set(error,
                          "%s: none of its %" PRIu64

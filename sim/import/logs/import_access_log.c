@@ -185,9 +185,8 @@ static bool want_field(struct log_plan *plan, struct log_fields *fields, size_t 
 
 static void use_declared_end(struct log_plan *plan, bool at_end)
 {
-    if (!plan->time_is_declared) {
-        plan->time_is_end = at_end;
-        plan->time_is_declared = true;
+    if (plan->time_is == TIME_IS_UNKNOWN) {
+        plan->time_is = at_end ? TIME_IS_END : TIME_IS_START;
     }
 }
 

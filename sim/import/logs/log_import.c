@@ -68,9 +68,8 @@ bool log_plan_time_is(struct log_plan *plan, const struct import_job *job, struc
     if (text == NULL) {
         return true;
     }
-    plan->time_is_declared = true;
-    plan->time_is_end = strcmp(text, "end") == 0;
-    return plan->time_is_end || strcmp(text, "start") == 0 ||
+    plan->time_is = strcmp(text, "end") == 0 ? TIME_IS_END : TIME_IS_START;
+    return plan->time_is == TIME_IS_END || strcmp(text, "start") == 0 ||
            error_set(error, "--time-is %s: not start or end", text);
 }
 
@@ -274,7 +273,8 @@ static void print_request(const struct log_import *import, const struct log_reco
         return;
     }
     (void)fprintf(out, "a request, begun %s, with a timeout of %.9g s, ",
-                  import->plan->time_is_end ? "before then" : "then", (double)timeout_ns / 1e9);
+                  import->plan->time_is == TIME_IS_END ? "before then" : "then",
+                  (double)timeout_ns / 1e9);
     if (record->duration_ns == TIMER_MODEL_NEVER) {
         (void)fputs("never answered", out);
     } else {
@@ -367,7 +367,7 @@ static void warn_of_plan(struct log_import *import)
                     checks->dropped + tally->malformed, rows);
     }
     if (import->plan->requests && import->plan->durations.count > 0 &&
-        !import->plan->time_is_declared && names_an_end(import->plan)) {
+        import->plan->time_is == TIME_IS_UNKNOWN && names_an_end(import->plan)) {
         import_warn(tally, "the time's name says that it is a request's end, but it is taken for "
                            "its beginning: give --time-is end, or --time-is start");
     }
@@ -413,7 +413,7 @@ static bool add_events(struct log_import *import, const struct log_record *recor
 {
     const struct log_plan *plan = import->plan;
     uint64_t begin_ns = record->row.time_ns;
-    if (plan->time_is_end && record->duration_ns != TIMER_MODEL_NEVER) {
+    if (plan->time_is == TIME_IS_END && record->duration_ns != TIMER_MODEL_NEVER) {
         begin_ns -= record->duration_ns < begin_ns ? record->duration_ns : begin_ns;
     }
     bool own = plan->timeout.count > 0;

@@ -44,13 +44,12 @@ struct log_plan {
     uint64_t duration_unit_ns;
     uint64_t timeout_unit_ns;
     uint64_t delay_unit_ns;
-    bool requests;         /* each line is a request, with or without a duration */
-    bool unanswered;       /* one without a duration was never answered; if not, it took no time */
-    bool time_is_end;      /* of the request */
-    bool time_is_declared; /* by an option, or by the format */
-    bool key_has_port;     /* "address:port": the key is the address */
-    bool unit_by_server;   /* W3C: Microsoft's durations are milliseconds */
-    bool last_of_slashes;  /* a duration is the last number of "10/0/30/69/109" */
+    bool requests;   /* each line is a request, with or without a duration */
+    bool unanswered; /* one without a duration was never answered; if not, it took no time */
+    enum { TIME_IS_UNKNOWN, TIME_IS_START, TIME_IS_END } time_is; /* of the request */
+    bool key_has_port;    /* "address:port": the key is the address */
+    bool unit_by_server;  /* W3C: Microsoft's durations are milliseconds */
+    bool last_of_slashes; /* a duration is the last number of "10/0/30/69/109" */
     /* Complete the plan, given the first line; NULL: it is complete. */
     bool (*begin)(void *ctx, struct log_plan *plan, const struct line *line, struct error *error);
     void *ctx;
