@@ -7,7 +7,6 @@
 #include "show.h"
 #include "standard_files.h"
 #include "text_file.h"
-#include "trace_ids.h"
 #include "watched.h"
 
 #include <inttypes.h>
@@ -171,11 +170,9 @@ static bool prepare_trace(struct show_arguments *arguments, struct error *error)
     if (setup->max_delay_ticks == 0) {
         setup->max_delay_ticks = header->max_delay_ticks;
     }
-    bool good = trace_ids_check(reader, arguments->trace, error);
-    if (good && arguments->window.from_tick > header->end_tick) {
-        good = error_set(error, "%s: ends at tick %" PRIu64 ", before the window", arguments->trace,
-                         header->end_tick);
-    }
+    bool good = arguments->window.from_tick <= header->end_tick ||
+                error_set(error, "%s: ends at tick %" PRIu64 ", before the window",
+                          arguments->trace, header->end_tick);
     if (arguments->window.to_tick > header->end_tick) {
         arguments->window.to_tick = header->end_tick;
     }

@@ -2,10 +2,8 @@
 
 #include "memory.h"
 
-#include <inttypes.h>
 #include <jansson.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #define WORD_IDS   64u
@@ -33,15 +31,9 @@ void trace_ids_add(struct trace_ids *ids, uint32_t id)
     ids->end = id >= ids->end ? (uint64_t)id + 1 : ids->end;
 }
 
-/* Return whether `count` ids below `end` are too few. */
-static bool are_few(uint64_t count, uint64_t end)
-{
-    return end > TRACE_IDS_NEVER_SPARSE && count < end / TRACE_IDS_SPARSE;
-}
-
 bool trace_ids_are_sparse(const struct trace_ids *ids)
 {
-    return are_few(ids->count, ids->end);
+    return ids->end > TRACE_IDS_NEVER_SPARSE && ids->count < ids->end / TRACE_IDS_SPARSE;
 }
 
 /* --- numbers ---------------------------------------------------------------------------------- */
@@ -145,51 +137,5 @@ bool trace_ids_renumber(const char *path, const char *out_path, struct trace_ids
     if (!good) {
         (void)unlink(path);
     }
-    return good;
-}
-
-/* --- traces made before ----------------------------------------------------------------------- */
-
-/* Return whether the ids come from a text, and the timers were not counted when it was read. */
-static bool are_unseen(const struct trace_header *header)
-{
-    json_t *origin = json_loads(header->origin, 0, NULL);
-    const char *source = json_string_value(json_object_get(origin, "source"));
-    bool unseen =
-        source != NULL && strcmp(source, "csv") == 0 && json_object_get(origin, "timers") == NULL;
-    json_decref(origin);
-    return unseen;
-}
-
-/* Add the used ids, until they are no longer too few. */
-static bool add_named(struct trace_reader *reader, struct trace_ids *ids, struct error *error)
-{
-    const uint32_t all = trace_reader_header(reader)->ids;
-    struct trace_block block;
-    int got = 0;
-    while (are_few(ids->count, all) && (got = trace_reader_next(reader, &block, error)) == 1) {
-        for (size_t i = 0; i < block.record_count; i++) {
-            trace_ids_add(ids, block.records[i].id);
-        }
-    }
-    trace_reader_rewind(reader);
-    return got >= 0;
-}
-
-bool trace_ids_check(struct trace_reader *reader, const char *path, struct error *error)
-{
-    const struct trace_header *header = trace_reader_header(reader);
-    if (!are_few(0, header->ids) || !are_unseen(header)) {
-        return true;
-    }
-    struct trace_ids ids = {0};
-    bool good = add_named(reader, &ids, error);
-    if (good && are_few(ids.count, header->ids) && ids.end == header->ids) {
-        good = error_set(error,
-                         "%s: names %" PRIu32 " timers by ids up to %" PRIu64
-                         ", and a replay keeps room for all ids; " TRACE_IDS_REMEDY,
-                         path, ids.count, ids.end - 1);
-    }
-    trace_ids_release(&ids);
     return good;
 }

@@ -38,11 +38,6 @@ bool trace_ids_are_sparse(const struct trace_ids *ids);
 bool trace_ids_renumber(const char *path, const char *out_path, struct trace_ids *ids,
                         struct error *error);
 
-/* Refuse a trace with sparse ids from a text, with the remedy, unless the user chose to keep them
- * when the text was read. Ids that were declared but not used count as used: they are in the
- * server's table as well. May read the trace, and then goes back to the first block. */
-bool trace_ids_check(struct trace_reader *reader, const char *path, struct error *error);
-
 /* The remedy for sparse ids. */
 #define TRACE_IDS_REMEDY                                                                           \
     "renumber them: timerlab trace dump FILE | timerlab trace import csv - --ids dense -o NEW"

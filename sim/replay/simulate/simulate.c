@@ -499,8 +499,7 @@ static bool read_file(struct job *job, struct trace_reader **reader)
     const char *path = job->request->traces[job->number];
     bool here = job->request->ranks == NULL;
     *reader = trace_reader_open(path, job->error);
-    if (*reader == NULL || !trace_ids_check(*reader, path, job->error) ||
-        (here && !has_room(path, trace_reader_header(*reader), job->error))) {
+    if (*reader == NULL || (here && !has_room(path, trace_reader_header(*reader), job->error))) {
         return false;
     }
     trace_reader_sum(*reader);
