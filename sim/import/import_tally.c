@@ -85,10 +85,7 @@ bool import_tally_read(struct import_tally *tally, struct line_reader *reader, t
     int status;
     bool good = true;
     while (good && (status = line_reader_next(reader, &line, error)) == 1) {
-        if (tally->lines++ == 0 && line.length >= 3 && memcmp(line.text, "\xef\xbb\xbf", 3) == 0) {
-            line.text += 3; /* a byte order mark */
-            line.length -= 3;
-        }
+        tally->lines++;
         good = take(ctx, &line, error);
         if ((tally->lines & 4095) == 0) {
             progress_update(&progress, line_reader_bytes_done(reader));

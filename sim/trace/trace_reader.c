@@ -296,7 +296,10 @@ static bool read_trailer(struct trace_reader *reader, struct error *error)
 bool trace_is(const char *path)
 {
     char magic[TRACE_MAGIC_BYTES];
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    struct stat status;
+    /* Opening and closing a pipe would lose the bytes in it. */
+    bool regular = stat(path, &status) == 0 && S_ISREG(status.st_mode);
+    int fd = regular ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
     bool is = fd >= 0 && read_at(fd, magic, sizeof magic, 0) == NULL &&
               memcmp(magic, TRACE_MAGIC, sizeof magic) == 0;
     if (fd >= 0) {

@@ -90,7 +90,8 @@ static size_t pack(enum packing packing, char *text, size_t length, char *out, s
 static void plain_lines(void **state)
 {
     (void)state;
-    static const char text[] = "first\r\n\n third \nlast";
+    static const char text[] = "\xef\xbb\xbf"
+                               "first\r\n\n third \nlast";
     struct line_reader *reader = open_lines(temporary_file("plain", text, sizeof text - 1));
     static const char *const expected[] = {"first", "", " third ", "last"};
     static const size_t lengths[] = {5, 0, 7, 4};

@@ -187,6 +187,11 @@ done
 "$TIMERLAB" trace dump wide.trace | "$TIMERLAB" trace import csv - --ids dense -o anew.trace 2>/dev/null
 expect 0 "binary-heap +ok" "anew.trace: open loop" sim anew.trace -a binary-heap --runs 0
 
+# a text may come through a pipe with a name, and begin with a byte order mark
+mkfifo pipe
+{ printf '\xef\xbb\xbf' && cat trace.csv; } >pipe &
+expect 0 "" "^piped.trace: 3 timers, numbered as in pipe" trace import csv pipe -o piped.trace
+
 # what says nothing of causes is open loop, and every command says so
 cut -d, -f1-4 trace.csv >open.csv
 expect 0 "" "open.trace: reactions 0: open loop" trace import csv open.csv -o open.trace

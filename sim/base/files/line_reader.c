@@ -83,6 +83,8 @@ struct line_reader *line_reader_open(const char *path, struct error *error)
     return file != NULL ? line_reader_continue(file, NULL, 0) : NULL;
 }
 
+#define BYTE_ORDER_MARK "\xef\xbb\xbf"
+
 /* Hands out the next `length` bytes, with whatever ends them. */
 static int give(struct line_reader *reader, struct line *line, size_t length, size_t with_end,
                 struct error *error)
@@ -91,6 +93,10 @@ static int give(struct line_reader *reader, struct line *line, size_t length, si
     reader->begin += with_end;
     if (length > 0 && text[length - 1] == '\r') {
         length--;
+    }
+    if (reader->line_number == 0 && length >= 3 && memcmp(text, BYTE_ORDER_MARK, 3) == 0) {
+        text += 3;
+        length -= 3;
     }
     *line = (struct line){.text = text, .length = length, .number = ++reader->line_number};
     if (length > 0 && text[0] != '#') {

@@ -15,7 +15,8 @@
 #define LINE_BYTES_MAX ((size_t)1 << 20)
 
 struct line {
-    const char *text; /* no newline, no carriage return before it, no terminating zero */
+    const char *text; /* no newline, no carriage return before it, no terminating zero, and in the
+                       * first line no byte order mark */
     size_t length;
     uint64_t number; /* from 1 */
 };
