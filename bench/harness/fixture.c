@@ -1,6 +1,7 @@
 /*
- * Fixtures: a row has one while it runs. The structure is made before its first operation, and kept
- * warm, so that neither page faults nor growth are timed.
+ * A fixture holds the structure and the memory of a row that is being measured. The structure is
+ * created before the row's first operation and kept warm, so neither page faults nor growth are
+ * timed.
  */
 #include "suite.h"
 

@@ -1,8 +1,8 @@
 /* The floors: an array of records, and the expiries in their order. */
 #include "floor.h"
 
-/* The least that must be kept of a timer is its deadline, with which each record begins. The larger
- * ones stand for a deadline of 64 bits next to something, and for a timer inside its connection's
+/* Every structure must store at least a timer's deadline, so each record begins with it. Records of 16
+ * bytes have another field next to it; records of 64 bytes stand for a timer in its connection's
  * cache line. */
 struct floor_record {
     uint64_t deadline;

@@ -320,7 +320,8 @@ static void register_forms(struct suite_rows *rows, const struct suite *suite,
     }
 }
 
-/* Whether a suite can follow all settings that hold for every row; then its rows' shape. */
+/* Apply the settings for all rows to a suite's plain shape. False: the suite lacks one of their
+ * axes. */
 static bool shape_of(const struct suite *suite, const struct setting *setting, struct shape *shape)
 {
     *shape = plain_of(suite);

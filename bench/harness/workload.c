@@ -51,7 +51,7 @@ static size_t room_bytes(void)
     return pages > 0 && page_bytes > 0 ? (size_t)pages / SHARE_OF_MEMORY * (size_t)page_bytes : 0;
 }
 
-/* Drop the entries from one on. */
+/* Drop this cache entry and all entries after it. */
 static void drop_from(struct cache_entry **link)
 {
     while (*link != NULL) {

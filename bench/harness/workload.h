@@ -16,7 +16,8 @@ enum {
     WORKLOAD_BATCH_OPERATIONS = 100000, /* a batch has at least this number, by repetition */
 };
 
-/* A start; or an expiry, which is that many ticks after the beginning. */
+/* The start of a timer with this delay, or the expiry of a timer this many ticks after the stream's
+ * first tick. */
 struct workload_start {
     uint32_t id;
     uint32_t delay_ticks;

@@ -198,7 +198,7 @@ INLINE bool advance_loop(struct fixture *fixture, uint64_t count, uint64_t last,
     return true;
 }
 
-/* --- their forms ----------------------------------------------------------------------------- */
+/* --- specialised loops ----------------------------------------------------------------------- */
 
 void play_starts(struct fixture *fixture, size_t from, size_t count, struct watch *watch)
 {

@@ -289,8 +289,8 @@ static bool refused(struct fixture *fixture, const char *hook, enum tl_status st
     return fail(fixture, "%s: %s (%s)", hook, tl_status_text(status), tl_status_name(status));
 }
 
-/* Another structure in its place that has to grow while timers are pending, with a clock around
- * every time that it does. A floor does not grow. */
+/* Replace the structure by one that has to grow while timers are pending, and time each growth. A
+ * floor does not grow. */
 static bool watch_growth(struct fixture *fixture, struct watch *watch)
 {
     if (floor_is(fixture->algo)) {

@@ -45,7 +45,7 @@ static void sift_down(struct longest_call *calls, size_t count, struct longest_c
     calls[at] = call;
 }
 
-/* Keep the longest calls, instead of as many that took no time. */
+/* Fill a heap of calls that took no time with the longest calls. */
 static void keep_longest(struct longest *longest, const uint32_t *cycles, size_t count)
 {
     longest->count = count < LONGEST_KEPT_MAX ? count : LONGEST_KEPT_MAX;

@@ -127,7 +127,7 @@ static inline __attribute__((always_inline)) size_t run_records(const struct pla
         enum tl_status status;
         if (ticking && at->tick != now) {
             now = at->tick;
-            /* It fires nothing: it names no tick on the way, and calls nothing back. */
+            /* The structure has no work up to `now`, so this advance needs no callback. */
             if (algo->next(self) > now) {
                 (void)algo->advance(self, now, TL_NO_BUDGET, NULL, NULL);
             }

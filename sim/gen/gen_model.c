@@ -173,7 +173,7 @@ void gen_ring_add(struct gen_ring *ring, uint64_t tick, uint32_t number)
 uint32_t gen_ring_take(struct gen_ring *ring, uint32_t *first)
 {
     if (ring->now % (ring->size / 2) == 0) {
-        /* Add again: those that are still beyond its reach are kept. */
+        /* Add the far events again; the ring keeps apart those that are still beyond its reach. */
         const size_t count = ring->far_count;
         ring->far_count = 0;
         for (size_t i = 0; i < count; i++) {

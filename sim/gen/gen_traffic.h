@@ -212,7 +212,7 @@ void gen_traffic_read(struct gen_model *model, unsigned row, const struct gen_sm
 /* Return the connects for each request if each silence longer than the timeout needs one. */
 double gen_connects(const struct gen_traffic *traffic, double timeout_ticks);
 
-/* Of the connection that is visited, in the next functions. */
+/* The next functions are about the connection that is being visited. */
 
 /* Return the tick of its next request, after `now`, when its last one is done. A model may let
  * something else come before, such as a return after a deploy. Not for smooth traffic. */
@@ -302,7 +302,7 @@ enum gen_herd {
  * model's; model->warmup_end is set. False if one lasts longer than until the next. */
 bool gen_herds_read(struct gen_model *model, unsigned row, unsigned rows, struct gen_herds *herds);
 
-/* Of the connection that is visited, in the next functions. */
+/* The next functions are about the connection that is being visited. */
 
 /* Return the first tick after `now` at which a herd affects it, if that is before `tick`; or else
  * `tick`. It can therefore be visited without an event of its own. */

@@ -84,11 +84,11 @@ void kit_records_check(struct kit_records *records, uint32_t capacity)
 {
     static const char callers[] = "which is the caller's";
     size_t own = records->given.offset_bytes;
-    size_t behind = own + records->timer_bytes;
+    size_t after = own + records->timer_bytes;
     kit_guard_check(&records->guard);
     for (uint32_t id = 0; id < records->room; id++) {
         check_bytes_of(records, id, 0, own, CALLERS_PATTERN, callers);
-        check_bytes_of(records, id, behind, records->given.stride_bytes - behind, CALLERS_PATTERN,
+        check_bytes_of(records, id, after, records->given.stride_bytes - after, CALLERS_PATTERN,
                        callers);
         if (id >= capacity) {
             check_bytes_of(records, id, own, records->timer_bytes, 0,

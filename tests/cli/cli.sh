@@ -184,8 +184,8 @@ for command in 'sim -a binary-heap --runs 0' 'tune -a binary-heap'; do
     # shellcheck disable=SC2086 # it is a list of words
     expect 1 "" "wide.trace: to check its 4294967295 timers takes .* GB .*trace import csv - --ids dense -o NEW" $command wide.trace
 done
-"$TIMERLAB" trace dump wide.trace | "$TIMERLAB" trace import csv - --ids dense -o anew.trace 2>/dev/null
-expect 0 "binary-heap +ok" "anew.trace: open loop" sim anew.trace -a binary-heap --runs 0
+"$TIMERLAB" trace dump wide.trace | "$TIMERLAB" trace import csv - --ids dense -o dense.trace 2>/dev/null
+expect 0 "binary-heap +ok" "dense.trace: open loop" sim dense.trace -a binary-heap --runs 0
 
 # a text may come through a pipe with a name, and begin with a byte order mark
 mkfifo pipe

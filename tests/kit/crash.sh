@@ -5,8 +5,8 @@ set -euo pipefail
 # shellcheck source=tests/lib.sh
 . "$SOURCE/tests/lib.sh"
 
-# catches FAULT[:OPTIONS] SHARE WORDS: by so much of a trial the plug-in of that name is found wrong, and the words are
-# said of it.
+# catches FAULT[:OPTIONS] SHARE WORDS: `check --crash` with this share of the trials reports the plug-in of this name, in
+# these words.
 catches() {
     local status=0
     "$TIMERLAB" check --crash --crash-share "$2" --plugin "$BUILD/tests/durable-${1%%:*}.so" -a "durable-$1" \

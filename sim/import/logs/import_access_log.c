@@ -73,7 +73,7 @@ static const struct known_format *find_known(const char *name)
     return NULL;
 }
 
-/* --- which it is ------------------------------------------------------------------------------ */
+/* --- recognising the format ------------------------------------------------------------------- */
 
 static bool contains(const char *text, size_t length, const char *part)
 {

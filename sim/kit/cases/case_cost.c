@@ -152,7 +152,7 @@ static void end_call(const struct kit_call *call)
     meter.ns += call->most > 0 ? clock_processor_ns() - meter.began_ns : 0;
 }
 
-/* Ready the meter for calls of the build with counters, up to `most` instructions in each. */
+/* Prepare the meter: it measures calls of the build with counters, up to `most` instructions each. */
 static void begin_meter(struct kit_run *run, uint64_t most)
 {
     static const struct kit_watcher watcher = {begin_call, show_progress, end_call};

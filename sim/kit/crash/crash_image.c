@@ -140,7 +140,7 @@ static bool heads(struct image *image)
     return (random_bits(&image->random) & 1) != 0;
 }
 
-/* All of it or, if it is not safe, some sectors. */
+/* Carry out a write: all of it if it is safe on the disk, or else some of its sectors. */
 static void apply_write(struct image *image, const struct shim_call *call, int fd, bool safe)
 {
     const char *data = call->data;
@@ -169,7 +169,8 @@ static void apply_name(struct image *image, const struct shim_call *call)
     }
 }
 
-/* Mark which calls are safe, file by file; return up to which one names are. */
+/* Note the last sync of each file. Return the last sync of the folder: names that were made or
+ * changed before it are safe on the disk. */
 static uint64_t find_syncs(struct image *image, uint64_t end)
 {
     uint64_t names = 0;

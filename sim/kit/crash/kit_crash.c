@@ -718,7 +718,7 @@ static bool try_kills(struct crash_life *life, struct error *error)
     return done;
 }
 
-/* All but the report. */
+/* Copy a journal without its report. */
 static void copy_journal(struct journal *to, const struct journal *from)
 {
     memcpy(&to->moment, &from->moment,
