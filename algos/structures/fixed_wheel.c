@@ -55,8 +55,8 @@ struct fixed_wheel {
     uint64_t timeout;
     uint64_t tick;
     uint32_t slots;
-    uint32_t hand;   /* slot of `current` */
-    uint32_t behind; /* slot of clock + timeout, where every start goes */
+    uint32_t hand;       /* slot of `current` */
+    uint32_t start_slot; /* slot of clock + timeout, where every start goes */
     struct slot_scouts scouts;
 };
 #define STRUCTURE struct fixed_wheel
@@ -74,7 +74,7 @@ static inline uint64_t bucket_at(uint64_t tick, uint64_t at)
 
 static inline void file_timer(struct fixed_wheel *wheel, uint32_t index, uint64_t due)
 {
-    uint64_t slot = wheel->behind;
+    uint64_t slot = wheel->start_slot;
     if (due - wheel->buckets.clock > wheel->timeout) { /* by a tick */
         slot = bucket_at(wheel->tick, due) % wheel->slots;
     }
@@ -102,10 +102,10 @@ static void collect_due(struct fixed_wheel *wheel, uint64_t now)
     uint32_t hand = ring_pass(buckets, &wheel->scouts, wheel->hand, visits, wheel->slots);
     if (now - buckets->clock == 1 && wheel->tick == 1) { /* the usual step, without divisions */
         wheel->hand = hand;
-        wheel->behind = wheel->behind + 1 < wheel->slots ? wheel->behind + 1 : 0;
+        wheel->start_slot = wheel->start_slot + 1 < wheel->slots ? wheel->start_slot + 1 : 0;
     } else {
         wheel->hand = (uint32_t)(target % wheel->slots);
-        wheel->behind = (uint32_t)(bucket_at(wheel->tick, now + wheel->timeout) % wheel->slots);
+        wheel->start_slot = (uint32_t)(bucket_at(wheel->tick, now + wheel->timeout) % wheel->slots);
     }
     wheel->current = target;
     buckets->clock = now;
@@ -137,7 +137,7 @@ static enum tl_status wheel_create(const struct tl_config *config, void **self)
             .tick = tick,
             .slots = (uint32_t)slots,
             .hand = (uint32_t)(current % slots),
-            .behind = (uint32_t)(bucket_at(tick, config->now + timeout) % slots),
+            .start_slot = (uint32_t)(bucket_at(tick, config->now + timeout) % slots),
         },
         buckets_reserve, buckets_destroy, self);
 }
@@ -164,7 +164,7 @@ static enum tl_status wheel_check(const void *self, char *why, size_t why_bytes)
 {
     const struct fixed_wheel *wheel = self;
     if (wheel->hand != wheel->buckets.clock / wheel->tick % wheel->slots ||
-        wheel->behind !=
+        wheel->start_slot !=
             bucket_at(wheel->tick, wheel->buckets.clock + wheel->timeout) % wheel->slots) {
         return corrupt(why, why_bytes, "the hand is at slot %" PRIu32 " at tick %" PRIu64,
                        wheel->hand, wheel->buckets.clock);

@@ -278,10 +278,10 @@ static void print_commands(const struct new_arguments *arguments, const struct l
 }
 
 /* Write DIR/SYMBOL and the suffix to `path`. */
-static bool path_of(const struct new_arguments *arguments, const char *symbol, const char *behind,
+static bool path_of(const struct new_arguments *arguments, const char *symbol, const char *ending,
                     char path[PATH_MAX], struct error *error)
 {
-    int length = snprintf(path, PATH_MAX, "%s/%s%s", arguments->dir, symbol, behind);
+    int length = snprintf(path, PATH_MAX, "%s/%s%s", arguments->dir, symbol, ending);
     return (length >= 0 && length < PATH_MAX) ||
            error_set(error, "the path of the folder is too long");
 }

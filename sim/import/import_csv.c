@@ -24,9 +24,9 @@ const struct import_option import_csv_options[] = {
 
 static void report_ids(const struct import_job *job, const struct trace_text_ids *ids, bool asked)
 {
-    if (!ids->numbered_anew) {
-        (void)fprintf(job->report, "%s: %" PRIu32 " timers, numbered as in %s\n", job->output,
-                      ids->named, job->input);
+    if (!ids->renumbered) {
+        (void)fprintf(job->report, "%s: %" PRIu32 " timer%s, numbered as in %s\n", job->output,
+                      ids->named, ids->named == 1 ? "" : "s", job->input);
         return;
     }
     (void)fprintf(job->report,

@@ -172,7 +172,7 @@ static struct kit_guard_block *give_between_canaries(size_t bytes, size_t align)
     return block;
 }
 
-static struct kit_guard_block *give_between_pages(size_t bytes, size_t align, bool behind)
+static struct kit_guard_block *give_between_pages(size_t bytes, size_t align, bool at_end)
 {
     size_t page = page_bytes();
     size_t unit = align > page ? align : page;
@@ -187,7 +187,7 @@ static struct kit_guard_block *give_between_pages(size_t bytes, size_t align, bo
     struct kit_guard_block *block = memory_bytes(sizeof *block);
     unsigned char *end = (unsigned char *)raw + whole - page;
     unsigned char *payload = (unsigned char *)raw + page;
-    if (behind) {
+    if (at_end) {
         payload = end - bytes;
         payload -= (uintptr_t)payload % align;
     } else {

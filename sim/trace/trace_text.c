@@ -394,7 +394,7 @@ static bool settle_ids(struct text *text, const char *made, const char *out_path
     if (options->ids != NULL) {
         *options->ids = (struct trace_text_ids){.named = text->ids.count,
                                                 .largest = end > 0 ? (uint32_t)(end - 1) : 0,
-                                                .numbered_anew = renumbered,
+                                                .renumbered = renumbered,
                                                 .causes_known = text->causes,
                                                 .reactions = text->reactions};
     }

@@ -23,10 +23,10 @@ bool trace_text_write_head(struct trace_reader *reader, uint64_t limit, FILE *st
 
 /* The numbering of a text's timers, and its column of causes. */
 struct trace_text_ids {
-    uint32_t named;     /* number of timers */
-    uint32_t largest;   /* the largest id in the text; 0 if none is used */
-    bool numbered_anew; /* 0 to named - 1, in ascending order */
-    bool causes_known;  /* it has a column of causes */
+    uint32_t named;    /* number of timers */
+    uint32_t largest;  /* the largest id in the text; 0 if none is used */
+    bool renumbered;   /* 0 to named - 1, in ascending order */
+    bool causes_known; /* it has a column of causes */
     uint64_t reactions;
 };
 

@@ -233,7 +233,7 @@ static void test_sparse_ids(void **state)
     assert_memory_equal(text, dense, strlen(dense));
     assert_non_null(strstr(text, "\n# ids: 3\n"));
     assert_non_null(strstr(text, "\"timers\":3,\"ids_before_went_to\":4294967294"));
-    assert_true(ids.numbered_anew);
+    assert_true(ids.renumbered);
     assert_int_equal(ids.named, 3);
     assert_int_equal(ids.largest, 4294967294);
     free(text);
@@ -242,11 +242,11 @@ static void test_sparse_ids(void **state)
     import_text(&counted);
     text = dump(UINT64_MAX);
     assert_memory_equal(text, rows, strlen(rows));
-    assert_false(ids.numbered_anew);
+    assert_false(ids.renumbered);
     free(text);
     const struct trace_text_options fewer = {.ids = &ids, .min_ids = UINT32_MAX - 1};
     import_text(&fewer);
-    assert_true(ids.numbered_anew);
+    assert_true(ids.renumbered);
 }
 
 /* The rule from both its sides: the largest id, and the share of ids that are used. */
@@ -256,7 +256,7 @@ static void test_sparse_rule(void **state)
     const struct {
         uint32_t named;
         uint32_t largest;
-        bool anew;
+        bool renumbered;
     } cases[] = {
         {1, 1023, false},  {1, 1024, true},  {63, 1024, true},   {64, 1024, false},
         {99, 1598, false}, {99, 1599, true}, {100, 1600, false},
@@ -275,7 +275,7 @@ static void test_sparse_rule(void **state)
         import_text(&asked);
         assert_int_equal(ids.named, cases[i].named);
         assert_int_equal(ids.largest, cases[i].largest);
-        if (ids.numbered_anew != cases[i].anew) {
+        if (ids.renumbered != cases[i].renumbered) {
             fail_msg("%" PRIu32 " timers up to %" PRIu32, ids.named, ids.largest);
         }
     }
