@@ -7,7 +7,7 @@
  *     3           65,536     256     131,072 ..    2^24-1
  *     9             2^58     256        2^59 .. and longer
  *
- *   slot   4 lists: head <-> node <-> node <-> head
+ *   slot   8 lists: head <-> node <-> node <-> head
  *   node   { next, prev, due, filed }     24 bytes in one array, where links are numbers; 32 in
  *                                         the caller's records, where links are addresses
  *
@@ -24,10 +24,10 @@
  * advance before `work_at[NEAR]` only sets the clock.
  *
  * Among many timers a node's address says which of its slot's lists it is in. A list is taken down
- * from its front, and waits there for a cache line at each node; four lists, taken down by turns,
- * wait for four at once. Few timers, which the caches hold, use only the first list; of them a
- * restart only sets `due` if most of the last ones were to later, because a mispredicted branch
- * costs more than to move a node.
+ * from its front, and waits there for a cache line at each node; eight lists, taken down by turns,
+ * wait for eight at once. Few timers, which the caches hold, use only the first list, and the others
+ * have no heads. Up to some 150,000 timers a restart only sets `due` if most of the last ones were to
+ * later, because a mispredicted branch costs more than to move a node that is in the caches.
  *
  * Invariants
  *   - a pending timer is in one list, and is not due before the tick that it is filed under, the
@@ -68,14 +68,15 @@ enum {
     DUE = SLOTS, /* a slot of no level: collected by an advance, or left by its budget */
     LATE,        /* started when already due */
     LISTS,       /* of a stripe: of each slot one */
-    STRIPES = 4,
-    HEADS = STRIPES * LISTS,
     WORDS = LISTS / 64 + 1,
-    FAR_BYTES = 1 << 20,  /* with nodes of more bytes all stripes are used above level 1, */
-    NEAR_BYTES = 1 << 22, /* and with more than this on level 1 */
-    TRUST = 14,           /* is reached if about 78 of 100 restarts are to later */
-    PORTION = 16,         /* nodes moved down from a slot in one advance, at least */
-    AHEAD = 2,            /* ticks before its own a slot's first nodes are fetched */
+    FAR_STRIPES = 8,  /* above level 1, with nodes of more than STRIPE_BYTES */
+    NEAR_STRIPES = 4, /* on level 1, with 4 times as many; half of them with 2 times as many */
+    HEADS = FAR_STRIPES * LISTS,
+    STRIPE_BYTES = 1 << 20,
+    TRUST_BYTES = 1 << 22, /* with nodes of at most so many, `trust` matters; */
+    TRUST = 14,            /* this is reached if about 78 of 100 restarts are to later */
+    PORTION = 16,          /* nodes moved down from a slot in one advance, at least */
+    AHEAD = 2,             /* ticks before its own a slot's first nodes are fetched */
     ALIGN = 64,
 };
 static_assert(WORDS <= 64, "a word has a bit in `words`");
@@ -88,7 +89,7 @@ enum { NEAR, FAR };
 typedef struct links *ref;
 #define NONE NULL
 #else
-typedef uint32_t ref; /* counts struct links from `heads` on */
+typedef uint32_t ref; /* counts struct links: first come HEADS heads, then the nodes */
 #define NONE UINT32_MAX
 #endif
 
@@ -119,7 +120,8 @@ struct linked_wheel {
     uint64_t step;       /* ticks of the last advance with work above level 1 */
     uint64_t count;      /* timers pending */
     uint64_t words;      /* which words of `occupied` are not 0 */
-    struct links *heads AND_RECORDS; /* and after them the wheel's own nodes */
+    struct links *block AND_RECORDS; /* the heads in use, and after them the wheel's own nodes */
+    uintptr_t origin;                /* the address that the first of HEADS heads would have */
 #ifdef TL_EMBEDDED
     uint32_t stride_shift;   /* a node's stride is an odd number times 2^stride_shift; */
     uint32_t stride_inverse; /* that number times this is 1 modulo 2^32 */
@@ -128,6 +130,7 @@ struct linked_wheel {
     uint32_t trust;       /* 1 more by each restart to later, a quarter less by any other */
     uint32_t trust_least; /* from here on a restart to later only sets `due` */
     uint32_t capacity;
+    uint32_t heads; /* of all stripes in use */
     const struct tl_allocator *allocator;
     struct tl_counters counters;
     struct level levels[64];  /* by the highest bit of a delay */
@@ -139,9 +142,9 @@ struct linked_wheel {
 #ifdef TL_EMBEDDED
 
 #define at(wheel, to)         ((void)(wheel), (to))
-#define head_at(wheel, index) (&(wheel)->heads[index])
+#define head_at(wheel, index) ((ref)((wheel)->origin + (index) * sizeof(struct links)))
 #define head_index(wheel, head)                                                                    \
-    (uint32_t)(((uintptr_t)(head) - (uintptr_t)(wheel)->heads) / sizeof *(head))
+    (uint32_t)(((uintptr_t)(head) - (wheel)->origin) / sizeof(struct links))
 #define timer_of(wheel, id)       ((ref)record_at(&(wheel)->records, id))
 /* By 64 KiB of records: starts in the order of the records then use one list of each slot for long,
  * and the last nodes of these lists stay in the cache. */
@@ -156,18 +159,19 @@ static inline uint32_t id_of(const struct linked_wheel *wheel, ref timer)
 
 #else
 
-#define at(wheel, to)             (&(wheel)->heads[to])
+#define at(wheel, to)             ((struct links *)((wheel)->origin + (uintptr_t)(to) * sizeof(struct links)))
 #define head_at(wheel, index)     (index)
 #define head_index(wheel, head)   (head)
 #define timer_of(wheel, id)       (HEADS + (id) * (uint32_t)NODE_LINKS)
 #define id_of(wheel, timer)       (((timer)-HEADS) / (uint32_t)NODE_LINKS)
                       /* As well spread as ids, because NODE_LINKS is odd. */
-#define stripe_of(timer, stripes) ((timer) & (stripes))
+#define stripe_of(timer, stripes) ((timer) >> 13 & (stripes))
 
 #endif
 
-/* The head of one of a slot's lists. */
-#define head_of(wheel, slot, stripe) head_at(wheel, (uint32_t)((slot) + (stripe)*LISTS))
+/* The head of one of a slot's lists. The first stripe's heads are the last. */
+#define head_of(wheel, slot, stripe)                                                               \
+    head_at(wheel, (uint32_t)((slot) + (HEADS - LISTS) - (stripe)*LISTS))
 
 static inline struct node *node_at(const struct linked_wheel *wheel, ref timer)
 {
@@ -225,7 +229,7 @@ static inline void unlink_timer(struct linked_wheel *wheel, ref timer)
     at(wheel, next)->prev = prev;
     at(wheel, prev)->next = next;
     if (next == prev && wheel->stripes[FAR] == 0) { /* then both are the head */
-        clear_occupied(wheel, head_index(wheel, next));
+        clear_occupied(wheel, head_index(wheel, next) - (HEADS - LISTS));
     }
 }
 
@@ -613,14 +617,15 @@ static void note_stride(struct linked_wheel *wheel)
 
 static ref moved_link(const struct linked_wheel *wheel, const struct linked_wheel *old, ref to)
 {
-    uint64_t index = ((uintptr_t)to - (uintptr_t)old->heads) / sizeof *to;
-    return index < HEADS ? head_at(wheel, (uint32_t)index) : timer_of(wheel, id_of(old, to));
+    size_t index = ((uintptr_t)to - old->origin) / sizeof *to;
+    bool is_head = index < HEADS && index >= HEADS - old->heads;
+    return is_head ? head_at(wheel, index) : timer_of(wheel, id_of(old, to));
 }
 
 /* Heads and timers have been copied from where they were in `old`: correct the links. */
 static void relink(struct linked_wheel *wheel, const struct linked_wheel *old)
 {
-    for (uint32_t i = 0; i < HEADS + old->capacity; i++) {
+    for (uint32_t i = HEADS - old->heads; i < HEADS + old->capacity; i++) {
         ref to = i < HEADS ? head_at(wheel, i) : timer_of(wheel, i - HEADS);
         if (to->next != NONE) {
             to->next = moved_link(wheel, old, to->next);
@@ -635,7 +640,7 @@ static void wheel_moved(void *self, const struct tl_records *records)
     struct linked_wheel old = *wheel;
     records_give(&wheel->records, records);
     note_stride(wheel);
-    if (wheel->heads != NULL) {
+    if (wheel->block != NULL) {
         relink(wheel, &old);
     }
 }
@@ -649,12 +654,25 @@ static void wheel_moved(void *self, const struct tl_records *records)
 #include "counted.h"
 #include "structure.h"
 
-/* Of heads, and of the nodes that are the wheel's own. */
-static size_t list_bytes(const struct linked_wheel *wheel, uint32_t capacity)
+/* The bytes of the heads, and of the nodes that are the wheel's own; 0 before the first reserve. */
+static size_t block_bytes(const struct linked_wheel *wheel)
 {
-    (void)wheel; /* which says whether timers are in records */
-    return HEADS * sizeof(struct links) +
-           (size_t)OWN_ENTRIES(wheel, capacity) * sizeof(struct node);
+    return wheel->heads * sizeof(struct links) +
+           (size_t)OWN_ENTRIES(wheel, wheel->capacity) * sizeof(struct node);
+}
+
+/* Set what depends on the number of timers. */
+static void set_capacity(struct linked_wheel *wheel, uint32_t capacity)
+{
+    size_t node_bytes = capacity * sizeof(struct node);
+    wheel->capacity = capacity;
+    size_t stripes = TUNED ? node_bytes / STRIPE_BYTES : 0;
+    wheel->stripes[FAR] = stripes > 0 ? FAR_STRIPES - 1 : 0;
+    wheel->stripes[NEAR] = stripes >= 4   ? NEAR_STRIPES - 1
+                           : stripes >= 2 ? NEAR_STRIPES / 2 - 1
+                                          : 0;
+    wheel->trust_least = node_bytes <= TRUST_BYTES ? TRUST : 0;
+    wheel->heads = (wheel->stripes[FAR] + 1) * LISTS;
 }
 
 static enum tl_status wheel_reserve(void *self, uint32_t capacity)
@@ -663,33 +681,32 @@ static enum tl_status wheel_reserve(void *self, uint32_t capacity)
     if (capacity > CAPACITY_MAX) {
         return TL_ERR_CAPACITY;
     }
-    bool fresh = wheel->heads == NULL;
-    if (capacity <= wheel->capacity && !fresh) {
+    struct linked_wheel old = *wheel;
+    if (capacity <= old.capacity && old.block != NULL) {
         return TL_OK;
     }
-    struct linked_wheel old = *wheel;
-    size_t old_bytes = fresh ? 0 : list_bytes(wheel, wheel->capacity);
-    size_t bytes = list_bytes(wheel, capacity);
+    struct linked_wheel larger = *wheel;
+    set_capacity(&larger, capacity);
+    size_t old_bytes = block_bytes(&old);
+    size_t bytes = block_bytes(&larger);
     if (bytes > old_bytes) {
-        struct links *heads =
-            wheel->allocator->resize(wheel->allocator->ctx, wheel->heads, old_bytes, bytes, ALIGN);
-        if (heads == NULL) {
+        struct links *block =
+            wheel->allocator->resize(wheel->allocator->ctx, old.block, old_bytes, bytes, ALIGN);
+        if (block == NULL) {
             return TL_ERR_NOMEM;
         }
-        wheel->heads = heads;
-        OWN_ARRAY(wheel, &heads[HEADS], sizeof(struct node));
+        larger.block = block;
+        larger.origin = (uintptr_t)block - (HEADS - larger.heads) * sizeof *block;
+        memmove(block + (larger.heads - old.heads), block, old_bytes);
+        OWN_ARRAY(&larger, &block[larger.heads], sizeof(struct node));
     }
-    wheel->capacity = capacity;
-    size_t node_bytes = capacity * sizeof(struct node);
-    wheel->stripes[NEAR] = TUNED && node_bytes > NEAR_BYTES ? STRIPES - 1 : 0;
-    wheel->stripes[FAR] = TUNED && node_bytes > FAR_BYTES ? STRIPES - 1 : 0;
-    wheel->trust_least = wheel->stripes[FAR] == 0 ? TRUST : 0;
+    *wheel = larger;
     note_stride(wheel);
-    for (uint32_t i = 0; fresh && i < HEADS; i++) {
-        clear(wheel, head_at(wheel, i));
-    }
-    if (!fresh && wheel->heads != old.heads) {
+    if (wheel->origin != old.origin) {
         relink(wheel, &old);
+    }
+    for (uint32_t i = HEADS - wheel->heads; i < HEADS - old.heads; i++) {
+        clear(wheel, head_at(wheel, i));
     }
     for (uint32_t id = old.capacity; id < capacity; id++) {
         at(wheel, timer_of(wheel, id))->next = NONE;
@@ -700,7 +717,7 @@ static enum tl_status wheel_reserve(void *self, uint32_t capacity)
 static void wheel_destroy(void *self)
 {
     struct linked_wheel *wheel = self;
-    tl_free(wheel->allocator, wheel->heads, list_bytes(wheel, wheel->capacity), ALIGN);
+    tl_free(wheel->allocator, wheel->block, block_bytes(wheel), ALIGN);
     structure_free(wheel, wheel->allocator);
 }
 
@@ -752,7 +769,7 @@ static const char *check_node(const struct linked_wheel *wheel, uint32_t slot,
 static const char *check_slot(const struct linked_wheel *wheel, uint32_t slot, uint64_t *seen)
 {
     uint64_t before = *seen;
-    for (uint32_t stripe = 0; stripe < STRIPES; stripe++) {
+    for (uint32_t stripe = 0; stripe <= wheel->stripes[FAR]; stripe++) {
         ref head = head_of(wheel, slot, stripe);
         ref prev = head;
         for (ref timer = at(wheel, head)->next; timer != head; timer = at(wheel, timer)->next) {
