@@ -106,11 +106,12 @@ struct node {
 #define NODE_LINKS (sizeof(struct node) / sizeof(struct links))
 
 struct level {
-    uint64_t notice; /* ticks before a slot begins that advances have work with it */
-    uint16_t first;  /* its first slot */
-    uint16_t mask;   /* its slots, less one */
-    uint16_t shift;  /* log2 of the ticks of a slot */
-    uint16_t far;    /* 0: level 1; 1: any other */
+    uint64_t notice;  /* ticks before a slot begins that advances have work with it */
+    uint16_t first;   /* its first slot */
+    uint16_t mask;    /* its slots, less one */
+    uint16_t stripes; /* the last stripe in use */
+    uint8_t shift;    /* log2 of the ticks of a slot */
+    uint8_t far;      /* 0: level 1; 1: any other */
 };
 
 struct linked_wheel {
@@ -208,9 +209,9 @@ static inline uint32_t stripes_of(const struct linked_wheel *wheel, uint32_t slo
 }
 
 /* Put a node that is in no list at the end of one of a slot's. */
-static inline void append(struct linked_wheel *wheel, uint32_t slot, uint32_t far, ref timer)
+static inline void append(struct linked_wheel *wheel, uint32_t slot, uint32_t stripes, ref timer)
 {
-    ref head = head_of(wheel, slot, stripe_of(timer, wheel->stripes[far]));
+    ref head = head_of(wheel, slot, stripe_of(timer, stripes));
     ref last = at(wheel, head)->prev;
     TL_COUNT(wheel, moves, 1);
     /* In this order: side by side, gcc joins the two by way of a vector's register. */
@@ -234,9 +235,9 @@ static inline void unlink_timer(struct linked_wheel *wheel, ref timer)
 }
 
 /* The head of the next of a slot's lists that has nodes, by turns; NONE: the slot is empty. */
-static inline ref next_list(const struct linked_wheel *wheel, uint32_t slot, uint32_t *stripe)
+static inline ref next_list(const struct linked_wheel *wheel, uint32_t slot, uint32_t stripes,
+                            uint32_t *stripe)
 {
-    uint32_t stripes = stripes_of(wheel, slot);
     for (uint32_t i = 0; i <= stripes; i++) {
         ref head = head_of(wheel, slot, *stripe);
         *stripe = (*stripe + 1) & stripes;
@@ -351,11 +352,11 @@ static NEVER_INLINE enum tl_status note_work(struct linked_wheel *wheel, uint32_
 static inline enum tl_status file(struct linked_wheel *wheel, ref timer, uint64_t due)
 {
     uint64_t delay = due - wheel->clock;
-    const struct level *level = &wheel->levels[63 ^ __builtin_clzll(delay)];
+    const struct level *level = &wheel->levels[63u ^ (unsigned)__builtin_clzll(delay)];
     uint64_t place = position(level, due);
     uint64_t filed = place << level->shift;
     node_at(wheel, timer)->filed = filed;
-    append(wheel, slot_at(level, place), level->far, timer);
+    append(wheel, slot_at(level, place), level->stripes, timer);
     uint64_t work = filed - level->notice;
     return work < wheel->work_at[level->far] ? note_work(wheel, level->far, work) : TL_OK;
 }
@@ -379,7 +380,7 @@ static NEVER_INLINE enum tl_status start_late(struct linked_wheel *wheel, ref ti
     }
     node->due = wheel->clock;
     node->filed = wheel->clock;
-    append(wheel, LATE, FAR, timer);
+    append(wheel, LATE, wheel->stripes[FAR], timer);
     return note_work(wheel, FAR, wheel->clock);
 }
 
@@ -450,19 +451,19 @@ static inline void collect(struct linked_wheel *wheel, uint64_t old)
     }
 }
 
-/* Fire the due timers of a slot that nothing is filed into meanwhile; file the rest again. The slot
- * stays occupied if the budget is used up before its end. */
-static inline void fire_slot(struct linked_wheel *wheel, uint32_t slot, uint64_t *left,
-                             tl_fire_fn fire, void *ctx)
+/* Fire the due timers of a slot that nothing is filed into meanwhile; file the rest again. Return
+ * false, and leave the slot occupied, if the budget is used up before its end. */
+static inline bool fire_slot(struct linked_wheel *wheel, uint32_t slot, uint32_t stripes,
+                             uint64_t *left, tl_fire_fn fire, void *ctx)
 {
     uint64_t now = wheel->clock;
     uint32_t stripe = 0;
-    for (ref head; (head = next_list(wheel, slot, &stripe)) != NONE;) {
+    for (ref head; (head = next_list(wheel, slot, stripes, &stripe)) != NONE;) {
         ref timer = at(wheel, head)->next;
         struct node *node = node_at(wheel, timer);
         bool due = node->due <= now;
         if (due && *left == 0) {
-            return;
+            return false;
         }
         take_first(wheel, head);
         if (!due) {
@@ -476,6 +477,7 @@ static inline void fire_slot(struct linked_wheel *wheel, uint32_t slot, uint64_t
         fire(ctx, id_of(wheel, timer), now);
     }
     clear_occupied(wheel, slot);
+    return true;
 }
 
 /* How many nodes of the next slot to move down in an advance. Most slots have few of all timers; how
@@ -492,12 +494,13 @@ static uint32_t portion_of(const struct linked_wheel *wheel, const struct level 
 }
 
 /* Move a portion of a slot down. Return whether any node is left. */
-static bool move_down(struct linked_wheel *wheel, uint32_t slot, uint32_t most)
+static inline bool move_down(struct linked_wheel *wheel, uint32_t slot, uint32_t stripes,
+                             uint32_t most)
 {
     uint32_t stripe = 0;
     ref head;
     TL_COUNT(wheel, slots, 1);
-    while ((head = next_list(wheel, slot, &stripe)) != NONE && most-- > 0) {
+    while ((head = next_list(wheel, slot, stripes, &stripe)) != NONE && most-- > 0) {
         ref timer = at(wheel, head)->next;
         take_first(wheel, head);
         file_again(wheel, timer);
@@ -531,43 +534,71 @@ static NEVER_INLINE void work_far(struct linked_wheel *wheel, uint64_t ticks)
         uint64_t work = next_on(wheel, level) - notice;
         if (work <= clock) {
             uint32_t slot = slot_at(level, position(level, clock) + 1);
-            bool left = move_down(wheel, slot, portion_of(wheel, level));
+            uint32_t most = portion_of(wheel, level);
+            bool left = level->stripes == 0 ? move_down(wheel, slot, 0, most)
+                                            : move_down(wheel, slot, level->stripes, most);
             work = left ? clock + 1 : next_on(wheel, level) - notice;
         }
         lower(&wheel->work_at[FAR], work);
     }
 }
 
-/* An advance to work_at[NEAR] or after it. A slot of level 1 that comes up alone is fired in place,
- * and the rest that the budget leaves goes to DUE. */
-static NEVER_INLINE uint64_t advance_awake(struct linked_wheel *wheel, uint64_t now,
-                                           uint64_t budget, tl_fire_fn fire, void *ctx)
+/* At the end of an advance. */
+static inline void note_next(struct linked_wheel *wheel, uint32_t stripes)
+{
+    wheel->work_at[NEAR] = next_near(wheel, wheel->clock);
+    lower(&wheel->work_at[NEAR], wheel->work_at[FAR]);
+    for (uint32_t stripe = 0; stripe <= stripes; stripe++) {
+        ref head = head_of(wheel, near_slot(wheel->clock + AHEAD), stripe);
+        PREFETCH(at(wheel, at(wheel, head)->next));
+    }
+}
+
+/* An advance to or over slots of a level above, to a time for work with them, or over a slot of
+ * level 1. */
+static NEVER_INLINE uint64_t advance_far(struct linked_wheel *wheel, uint64_t now, uint64_t budget,
+                                         tl_fire_fn fire, void *ctx)
 {
     uint64_t left = budget;
     uint64_t old = wheel->clock;
     wheel->clock = now;
-    bool alone = now == wheel->work_at[NEAR] && now < wheel->work_at[FAR];
-    uint32_t slot = alone ? near_slot(now) : DUE;
-    if (!alone) {
-        collect(wheel, old);
-    }
-    fire_slot(wheel, slot, &left, fire, ctx);
-    if (alone && is_occupied(wheel, slot)) {
-        move_to_due(wheel, slot);
-    }
+    collect(wheel, old);
+    (void)fire_slot(wheel, DUE, wheel->stripes[FAR], &left, fire, ctx);
     if (now >= wheel->work_at[FAR]) {
         work_far(wheel, now - old);
     }
     if (has_due(wheel)) {
         wheel->work_at[FAR] = now;
     }
-    wheel->work_at[NEAR] = next_near(wheel, now);
-    lower(&wheel->work_at[NEAR], wheel->work_at[FAR]);
-    for (uint32_t stripe = 0; stripe <= wheel->stripes[NEAR]; stripe++) {
-        ref head = head_of(wheel, near_slot(now + AHEAD), stripe);
-        PREFETCH(at(wheel, at(wheel, head)->next));
-    }
+    note_next(wheel, wheel->stripes[NEAR]);
     return budget - left;
+}
+
+/* An advance to a slot of level 1 that comes up alone: it is fired in place, and the rest that the
+ * budget leaves goes to DUE. Work above level 1 that a callback has caused is for the next
+ * advance. */
+static inline uint64_t advance_near(struct linked_wheel *wheel, uint32_t stripes, uint64_t now,
+                                    uint64_t budget, tl_fire_fn fire, void *ctx)
+{
+    uint64_t left = budget;
+    wheel->clock = now;
+    if (!fire_slot(wheel, near_slot(now), stripes, &left, fire, ctx)) {
+        move_to_due(wheel, near_slot(now));
+        wheel->work_at[FAR] = now;
+    }
+    note_next(wheel, stripes);
+    return budget - left;
+}
+
+static NEVER_INLINE uint64_t advance_awake(struct linked_wheel *wheel, uint64_t now,
+                                           uint64_t budget, tl_fire_fn fire, void *ctx)
+{
+    if (now > wheel->work_at[NEAR] || now >= wheel->work_at[FAR]) {
+        return advance_far(wheel, now, budget, fire, ctx);
+    }
+    uint32_t stripes = wheel->stripes[NEAR];
+    return stripes == 0 ? advance_near(wheel, 0, now, budget, fire, ctx) /* with less code */
+                        : advance_near(wheel, stripes, now, budget, fire, ctx);
 }
 
 static uint64_t wheel_advance(void *self, uint64_t now, uint64_t budget, tl_fire_fn fire, void *ctx)
@@ -673,6 +704,10 @@ static void set_capacity(struct linked_wheel *wheel, uint32_t capacity)
                                           : 0;
     wheel->trust_least = node_bytes <= TRUST_BYTES ? TRUST : 0;
     wheel->heads = (wheel->stripes[FAR] + 1) * LISTS;
+    for (uint32_t bit = 0; bit < 64; bit++) {
+        struct level *level = &wheel->levels[bit];
+        level->stripes = (uint16_t)wheel->stripes[level->far];
+    }
 }
 
 static enum tl_status wheel_reserve(void *self, uint32_t capacity)
@@ -735,7 +770,7 @@ static enum tl_status wheel_create(const struct tl_config *config, void **self)
             empty.levels[bit] =
                 (struct level){.first = (uint16_t)(NEAR_SLOTS + (far - 1) * FAR_SLOTS),
                                .mask = FAR_SLOTS - 1,
-                               .shift = (uint16_t)(FIRST_BIT - 1 + far * STEP_BITS),
+                               .shift = (uint8_t)(FIRST_BIT - 1 + far * STEP_BITS),
                                .notice = UINT64_C(1) << (FIRST_BIT - 1 + far * STEP_BITS),
                                .far = FAR};
         }
