@@ -298,12 +298,12 @@ static inline uint32_t slot_at(const struct level *level, uint64_t position)
     return level->first + ((uint32_t)position & level->mask);
 }
 
-/* How many slots are between a position and the next occupied slot; TL_NEVER: none is. */
+/* How many slots of a level of `slots` are between a position and the next occupied slot; TL_NEVER:
+ * none is occupied. */
 static inline uint64_t slots_between(const struct linked_wheel *wheel, const struct level *level,
-                                     uint64_t from)
+                                     uint32_t slots, uint64_t from)
 {
-    return bitmap_filled_ahead(wheel->occupied, wheel->words, level->first / 64,
-                               (level->mask + 1u) / 64, from);
+    return bitmap_filled_ahead(wheel->occupied, wheel->words, level->first / 64, slots / 64, from);
 }
 
 /* The slot of level 1. */
@@ -315,15 +315,15 @@ static inline uint32_t near_slot(uint64_t tick)
 /* The first tick after this one with an occupied slot of level 1; TL_NEVER if there is none. */
 static inline uint64_t next_near(const struct linked_wheel *wheel, uint64_t tick)
 {
-    uint64_t between = bitmap_filled_ahead(wheel->occupied, wheel->words, 0, NEAR_SLOTS / 64, tick);
+    uint64_t between = slots_between(wheel, level_at(wheel, 0), NEAR_SLOTS, tick);
     return between != TL_NEVER ? tick + 1 + between : TL_NEVER;
 }
 
-/* The tick at which the next occupied slot begins; TL_NEVER: none does. */
+/* The tick at which the next occupied slot of a level above level 1 begins; TL_NEVER: none does. */
 static inline uint64_t next_on(const struct linked_wheel *wheel, const struct level *level)
 {
     uint64_t from = position(level, wheel->clock);
-    uint64_t between = slots_between(wheel, level, from);
+    uint64_t between = slots_between(wheel, level, FAR_SLOTS, from);
     return between != TL_NEVER ? (from + 1 + between) << level->shift : TL_NEVER;
 }
 
@@ -429,25 +429,32 @@ static enum tl_status wheel_stop(void *self, uint32_t id)
 
 /* --- advance and next ------------------------------------------------------------------------- */
 
-/* Move to DUE the slots that the clock has entered or passed since it was at `old`: all of them
- * before any timer fires, because callbacks may file into a slot that is a turn later. */
+/* Move to DUE the slots of a level of `slots` that the clock has entered or passed since it was at
+ * `old`. Return whether it has. */
+static inline bool collect_level(struct linked_wheel *wheel, const struct level *level,
+                                 uint32_t slots, uint64_t old)
+{
+    uint64_t from = position(level, old);
+    uint64_t to = position(level, wheel->clock);
+    bool entered = from != to;
+    uint64_t between;
+    while (from != to && (between = slots_between(wheel, level, slots, from)) < to - from) {
+        from += 1 + between;
+        move_to_due(wheel, slot_at(level, from));
+    }
+    return entered;
+}
+
+/* The same for all levels, before any timer fires, because callbacks may file into a slot that is a
+ * turn later. */
 static inline void collect(struct linked_wheel *wheel, uint64_t old)
 {
     if (is_occupied(wheel, LATE)) {
         move_to_due(wheel, LATE);
     }
-    for (uint32_t number = 0; number < LEVELS; number++) {
-        const struct level *level = level_at(wheel, number);
-        uint64_t from = position(level, old);
-        uint64_t to = position(level, wheel->clock);
-        if (from == to) {
-            break; /* nor has the clock entered a slot of the levels above */
-        }
-        uint64_t between;
-        while (from != to && (between = slots_between(wheel, level, from)) < to - from) {
-            from += 1 + between;
-            move_to_due(wheel, slot_at(level, from));
-        }
+    bool entered = collect_level(wheel, level_at(wheel, 0), NEAR_SLOTS, old);
+    for (uint32_t number = 1; number < LEVELS && entered; number++) {
+        entered = collect_level(wheel, level_at(wheel, number), FAR_SLOTS, old);
     }
 }
 
@@ -620,8 +627,8 @@ static uint64_t wheel_next(const void *self)
     if (has_due(wheel)) {
         return wheel->clock;
     }
-    uint64_t next = TL_NEVER;
-    for (uint32_t number = 0; number < LEVELS; number++) {
+    uint64_t next = next_near(wheel, wheel->clock);
+    for (uint32_t number = 1; number < LEVELS; number++) {
         const struct level *level = level_at(wheel, number);
         if (next <= (position(level, wheel->clock) + 1) << level->shift || !reaches(wheel, level)) {
             break; /* neither this level nor those above have a slot that begins before */
