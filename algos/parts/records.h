@@ -29,8 +29,10 @@
     uint32_t capacity
 
 struct timer_records {
-    char *first; /* the bytes of timer 0 */
-    size_t stride;
+    char *first;           /* the bytes of timer 0 */
+    size_t stride;         /* an odd number times 2^stride_shift; */
+    uint32_t stride_shift; /* that number times stride_inverse is 1 modulo 2^32 */
+    uint32_t stride_inverse;
     bool given; /* they are the caller's */
 };
 
@@ -50,20 +52,36 @@ static inline void *record_at(const struct timer_records *records, uint32_t id)
     return records->first + (size_t)id * records->stride;
 }
 
+/* The timer at an address. Its distance from the first is a multiple of the stride, so that a
+ * multiplication divides it. */
+static inline uint32_t record_id(const struct timer_records *records, const void *timer)
+{
+    size_t distance = (size_t)((const char *)timer - records->first);
+    return (uint32_t)(distance >> records->stride_shift) * records->stride_inverse;
+}
+
+static inline struct timer_records records_from(void *first, size_t stride, bool given)
+{
+    uint32_t shift = (uint32_t)__builtin_ctzll(stride);
+    uint32_t odd = (uint32_t)(stride >> shift);
+    uint32_t inverse = odd; /* right in 3 bits, and by each round in twice as many */
+    for (uint32_t bits = 3; bits < 32; bits *= 2) {
+        inverse *= 2 - odd * inverse;
+    }
+    return (struct timer_records){first, stride, shift, inverse, given};
+}
+
 /* They are the caller's: for create, and for the hook `moved`. */
 static inline void records_give(struct timer_records *records, const struct tl_records *given)
 {
-    *records = (struct timer_records){.first = (char *)given->base + given->offset_bytes,
-                                      .stride = given->stride_bytes,
-                                      .given = true};
+    *records = records_from((char *)given->base + given->offset_bytes, given->stride_bytes, true);
 }
 
 /* Unless they are the caller's, they are an array that has come to lie at `first`. */
 static inline void records_own(struct timer_records *records, void *first, size_t entry_bytes)
 {
     if (!records->given) {
-        records->first = first;
-        records->stride = entry_bytes;
+        *records = records_from(first, entry_bytes, false);
     }
 }
 

@@ -69,11 +69,10 @@ enum {
     LATE,        /* started when already due */
     LISTS,       /* of a stripe: of each slot one */
     WORDS = LISTS / 64 + 1,
-    FAR_STRIPES = 8,  /* above level 1, with nodes of more than STRIPE_BYTES */
-    NEAR_STRIPES = 4, /* on level 1, with 4 times as many; half of them with 2 times as many */
-    HEADS = FAR_STRIPES * LISTS,
+    STRIPES = 8, /* in use above level 1 with nodes of STRIPE_BYTES; see set_capacity */
+    HEADS = STRIPES * LISTS,
     STRIPE_BYTES = 1 << 20,
-    TRUST_BYTES = 1 << 22, /* with nodes of at most so many, `trust` matters; */
+    TRUST_BYTES = 1 << 22, /* with nodes of up to that many, `trust` matters; */
     TRUST = 14,            /* this is reached if about 78 of 100 restarts are to later */
     PORTION = 16,          /* nodes moved down from a slot in one advance, at least */
     AHEAD = 2,             /* ticks before its own a slot's first nodes are fetched */
@@ -123,11 +122,7 @@ struct linked_wheel {
     uint64_t words;      /* which words of `occupied` are not 0 */
     struct links *block AND_RECORDS; /* the heads in use, and after them the wheel's own nodes */
     uintptr_t origin;                /* the address that the first of HEADS heads would have */
-#ifdef TL_EMBEDDED
-    uint32_t stride_shift;   /* a node's stride is an odd number times 2^stride_shift; */
-    uint32_t stride_inverse; /* that number times this is 1 modulo 2^32 */
-#endif
-    uint32_t stripes[2];  /* the last stripe in use on level 1, and elsewhere */
+    uint32_t stripes[2];             /* the last stripe in use on level 1, and elsewhere */
     uint32_t trust;       /* 1 more by each restart to later, a quarter less by any other */
     uint32_t trust_least; /* from here on a restart to later only sets `due` */
     uint32_t capacity;
@@ -140,32 +135,24 @@ struct linked_wheel {
 
 /* --- data: links ------------------------------------------------------------------------------ */
 
+/* Lists are chosen by 64 KiB of nodes: starts in the order of the timers then use one list of each
+ * slot for long, and the last nodes of these lists stay in the cache. */
 #ifdef TL_EMBEDDED
 
-#define at(wheel, to)         ((void)(wheel), (to))
-#define head_at(wheel, index) ((ref)((wheel)->origin + (index) * sizeof(struct links)))
-#define head_index(wheel, head)                                                                    \
-    (uint32_t)(((uintptr_t)(head) - (wheel)->origin) / sizeof(struct links))
+#define at(wheel, to)             ((void)(wheel), (to))
+#define head_at(wheel, index)     ((ref)((wheel)->origin + (index) * sizeof(struct links)))
+#define head_index(wheel, head)   (uint32_t)(((uintptr_t)(head) - (wheel)->origin) / sizeof *(head))
 #define timer_of(wheel, id)       ((ref)record_at(&(wheel)->records, id))
-/* By 64 KiB of records: starts in the order of the records then use one list of each slot for long,
- * and the last nodes of these lists stay in the cache. */
+#define id_of(wheel, timer)       record_id(&(wheel)->records, timer)
 #define stripe_of(timer, stripes) ((uintptr_t)(timer) >> 16 & (stripes))
-
-/* The distance is a multiple of the stride, so a multiplication divides it. */
-static inline uint32_t id_of(const struct linked_wheel *wheel, ref timer)
-{
-    size_t distance = (size_t)((char *)timer - wheel->records.first);
-    return (uint32_t)(distance >> wheel->stride_shift) * wheel->stride_inverse;
-}
 
 #else
 
-#define at(wheel, to)             ((struct links *)((wheel)->origin + (uintptr_t)(to) * sizeof(struct links)))
+#define at(wheel, to)             ((struct links *)((wheel)->origin + (to) * sizeof(struct links)))
 #define head_at(wheel, index)     (index)
 #define head_index(wheel, head)   (head)
 #define timer_of(wheel, id)       (HEADS + (id) * (uint32_t)NODE_LINKS)
 #define id_of(wheel, timer)       (((timer)-HEADS) / (uint32_t)NODE_LINKS)
-                      /* As well spread as ids, because NODE_LINKS is odd. */
 #define stripe_of(timer, stripes) ((timer) >> 13 & (stripes))
 
 #endif
@@ -550,7 +537,6 @@ static NEVER_INLINE void work_far(struct linked_wheel *wheel, uint64_t ticks)
     }
 }
 
-/* At the end of an advance. */
 static inline void note_next(struct linked_wheel *wheel, uint32_t stripes)
 {
     wheel->work_at[NEAR] = next_near(wheel, wheel->clock);
@@ -561,8 +547,7 @@ static inline void note_next(struct linked_wheel *wheel, uint32_t stripes)
     }
 }
 
-/* An advance to or over slots of a level above, to a time for work with them, or over a slot of
- * level 1. */
+/* An advance to or over slots above level 1, to work with them, or over a slot of level 1. */
 static NEVER_INLINE uint64_t advance_far(struct linked_wheel *wheel, uint64_t now, uint64_t budget,
                                          tl_fire_fn fire, void *ctx)
 {
@@ -642,17 +627,6 @@ static uint64_t wheel_next(const void *self)
 
 #ifdef TL_EMBEDDED
 
-static void note_stride(struct linked_wheel *wheel)
-{
-    wheel->stride_shift = (uint32_t)__builtin_ctzll(wheel->records.stride);
-    uint32_t odd = (uint32_t)(wheel->records.stride >> wheel->stride_shift);
-    uint32_t inverse = odd; /* right in 3 bits, and by each round in twice as many */
-    for (uint32_t bits = 3; bits < 32; bits *= 2) {
-        inverse *= 2 - odd * inverse;
-    }
-    wheel->stride_inverse = inverse;
-}
-
 static ref moved_link(const struct linked_wheel *wheel, const struct linked_wheel *old, ref to)
 {
     size_t index = ((uintptr_t)to - old->origin) / sizeof *to;
@@ -677,7 +651,6 @@ static void wheel_moved(void *self, const struct tl_records *records)
     struct linked_wheel *wheel = self;
     struct linked_wheel old = *wheel;
     records_give(&wheel->records, records);
-    note_stride(wheel);
     if (wheel->block != NULL) {
         relink(wheel, &old);
     }
@@ -685,7 +658,6 @@ static void wheel_moved(void *self, const struct tl_records *records)
 #define STRUCTURE_MOVED wheel_moved
 
 #else
-#define note_stride(wheel) ((void)0)
 #define relink(wheel, old) ((void)(old)) /* numbers do not change */
 #endif
 #define STRUCTURE struct linked_wheel
@@ -704,11 +676,9 @@ static void set_capacity(struct linked_wheel *wheel, uint32_t capacity)
 {
     size_t node_bytes = capacity * sizeof(struct node);
     wheel->capacity = capacity;
-    size_t stripes = TUNED ? node_bytes / STRIPE_BYTES : 0;
-    wheel->stripes[FAR] = stripes > 0 ? FAR_STRIPES - 1 : 0;
-    wheel->stripes[NEAR] = stripes >= 4   ? NEAR_STRIPES - 1
-                           : stripes >= 2 ? NEAR_STRIPES / 2 - 1
-                                          : 0;
+    size_t mib = TUNED ? node_bytes / STRIPE_BYTES : 0;
+    wheel->stripes[NEAR] = mib >= 4 ? 3 : mib >= 2;
+    wheel->stripes[FAR] = mib >= 1 ? STRIPES - 1 : 0;
     wheel->trust_least = node_bytes <= TRUST_BYTES ? TRUST : 0;
     wheel->heads = (wheel->stripes[FAR] + 1) * LISTS;
     for (uint32_t bit = 0; bit < 64; bit++) {
@@ -743,7 +713,6 @@ static enum tl_status wheel_reserve(void *self, uint32_t capacity)
         OWN_ARRAY(&larger, &block[larger.heads], sizeof(struct node));
     }
     *wheel = larger;
-    note_stride(wheel);
     if (wheel->origin != old.origin) {
         relink(wheel, &old);
     }
