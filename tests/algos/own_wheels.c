@@ -6,6 +6,8 @@
  */
 #include "stand.h"
 
+#include <stdlib.h>
+
 #define CHUNKS "chunk-wheel"
 #define LISTS  "linked-wheel"
 
@@ -213,16 +215,19 @@ static void assert_next(const struct stand *s, uint32_t capacity)
     assert_true(stand_next(s) <= (first > s->clock ? first : s->clock));
 }
 
-/* Room is made for more timers while others are pending. */
-static void growing_loses_nothing_under(const char *name)
+/* Room is made for more timers while others are pending: from one list a slot to several, and from
+ * several on level 1 to more. */
+static void growing_loses_nothing_with(const struct tl_algo *algo, const struct tl_records *records)
 {
-    enum { FEW = 30000, MANY = 40000, ROUNDS = 12, OPERATIONS = 30000 };
+    enum { FEW = 30000, MANY = 90000, MORE = 200000, ROUNDS = 12, OPERATIONS = 30000 };
     struct stand s;
-    open_wheel(&s, name, FEW);
     uint32_t timers = FEW;
+    stand_must(&s, algo, "", (struct tl_config){.capacity = timers, .now = 1, .records = records});
+    s.on_expiry = note;
+    s.random = timers;
     for (uint32_t round = 0; round < ROUNDS; round++) {
-        if (round == ROUNDS / 3) {
-            timers = MANY;
+        if (round == ROUNDS / 3 || round == 2 * ROUNDS / 3) {
+            timers = timers == FEW ? MANY : MORE;
             stand_reserve(&s, timers);
             stand_check(&s);
         }
@@ -254,6 +259,18 @@ static void growing_loses_nothing_under(const char *name)
     assert_none_overdue(&s, timers);
     assert_true(after.moves - before.moves <= 4 * pending); /* one a level, and the expiry */
     stand_close(&s);
+}
+
+static void growing_loses_nothing_under(const char *name)
+{
+    enum { RECORDS = 200000, BYTES = 64 };
+    struct tl_records records = {
+        .base = calloc(RECORDS, BYTES), .stride_bytes = BYTES, .offset_bytes = 16};
+    assert_non_null(records.base);
+    growing_loses_nothing_with(stand_algo(name), NULL);
+    growing_loses_nothing_with(tl_entry_for_records(tl_registry_find(name)), NULL);
+    growing_loses_nothing_with(tl_entry_for_records(tl_registry_find(name)), &records);
+    free(records.base);
 }
 
 static void growing_loses_nothing(void **state)
