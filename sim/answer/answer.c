@@ -196,6 +196,23 @@ static const struct row *with_capabilities(const struct answer *answer, uint32_t
     return NULL;
 }
 
+/* Whether each run of a row has a lower figure than every run of the other, as far as the runs are
+ * known. The longest pause of most runs may be an interrupt, which no structure causes. */
+static bool is_less_in_all_runs(const struct row *row, const struct row *other, enum column column)
+{
+    const struct samples *runs = &row->samples[column];
+    const struct samples *others = &other->samples[column];
+    double most = -INFINITY;
+    double least = INFINITY;
+    for (size_t i = 0; i < runs->count; i++) {
+        most = fmax(most, runs->values[i]);
+    }
+    for (size_t i = 0; i < others->count; i++) {
+        least = fmin(least, others->values[i]);
+    }
+    return most < least;
+}
+
 /* The entry with the least value of a column, if that is clearly less than the pick's. Rows with
  * the capability `without` do not count. */
 static const struct row *with_least(const struct answer *answer, enum column column,
@@ -211,7 +228,7 @@ static const struct row *with_least(const struct answer *answer, enum column col
         }
     }
     bool clearly = row_value(least, column) < CLEARLY_LESS * row_value(pick, column);
-    return clearly ? least : NULL;
+    return clearly && is_less_in_all_runs(least, pick, column) ? least : NULL;
 }
 
 static void serve_needs(struct answer *answer)

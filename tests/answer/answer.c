@@ -297,6 +297,33 @@ static void needs_are_served(void **state)
     end(&answer, &results);
 }
 
+/* A shorter pause counts if it is shorter in each run: of others an interrupt may be the cause. */
+static void a_pause_is_shorter_in_all_runs(void **state)
+{
+    (void)state;
+    struct results results;
+    struct answer answer = ANSWER_OF(&results, {"quick", 20, 7, TL_CAP_NEXT, 0, 4000, 500},
+                                     {"even", 60, 7, TL_CAP_NEXT, 0, 4000, 500});
+    const struct answer_trace trace = answer.trace;
+    const double quick_ns[] = {40000, 700, 41000};
+    const double even_ns[] = {690, 650, 720};
+    for (unsigned round = 0; round < 2; round++) {
+        double ns[3] = {quick_ns[0], round == 0 ? quick_ns[1] : quick_ns[0], quick_ns[2]};
+        answer_free(&answer);
+        row_set_integer(&results.rows[0], COL_STALL, 40000);
+        row_set_samples(&results.rows[0], COL_STALL, ns, 3);
+        row_set_integer(&results.rows[1], COL_STALL, 690);
+        row_set_samples(&results.rows[1], COL_STALL, even_ns, 3);
+        answer_make(&results, &trace, &answer);
+        if (round == 0) {
+            assert_null(answer.for_need[ANSWER_PAUSE]);
+        } else {
+            assert_string_equal(row_text(answer.for_need[ANSWER_PAUSE], COL_ALGO), "even");
+        }
+    }
+    end(&answer, &results);
+}
+
 static void nothing_to_choose_from(void **state)
 {
     (void)state;
@@ -323,6 +350,7 @@ int main(void)
         cmocka_unit_test(few_runs_are_not_sure),
         cmocka_unit_test(what_is_late_is_not_ranked),
         cmocka_unit_test(needs_are_served),
+        cmocka_unit_test(a_pause_is_shorter_in_all_runs),
         cmocka_unit_test(nothing_to_choose_from),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
