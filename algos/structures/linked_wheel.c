@@ -121,7 +121,7 @@ struct linked_wheel {
     uint64_t count;      /* timers pending */
     uint64_t words;      /* which words of `occupied` are not 0 */
     struct links *block AND_RECORDS; /* the heads in use, and after them the wheel's own nodes */
-    uintptr_t origin;                /* the address that the first of HEADS heads would have */
+    uintptr_t origin;                /* the address of the first of HEADS heads, were all in use */
     uint32_t stripes[2];             /* the last stripe in use on level 1, and elsewhere */
     uint32_t trust;       /* 1 more by each restart to later, a quarter less by any other */
     uint32_t trust_least; /* from here on a restart to later only sets `due` */
@@ -135,12 +135,18 @@ struct linked_wheel {
 
 /* --- data: links ------------------------------------------------------------------------------ */
 
+static inline struct links *links_at(const struct linked_wheel *wheel, size_t index)
+{
+    uintptr_t address = wheel->origin + index * sizeof(struct links);
+    return (struct links *)address; /* NOLINT(performance-no-int-to-ptr) */
+}
+
 /* Lists are chosen by 64 KiB of nodes: starts in the order of the timers then use one list of each
  * slot for long, and the last nodes of these lists stay in the cache. */
 #ifdef TL_EMBEDDED
 
 #define at(wheel, to)             ((void)(wheel), (to))
-#define head_at(wheel, index)     ((ref)((wheel)->origin + (index) * sizeof(struct links)))
+#define head_at(wheel, index)     links_at(wheel, index)
 #define head_index(wheel, head)   (uint32_t)(((uintptr_t)(head) - (wheel)->origin) / sizeof *(head))
 #define timer_of(wheel, id)       ((ref)record_at(&(wheel)->records, id))
 #define id_of(wheel, timer)       record_id(&(wheel)->records, timer)
@@ -148,7 +154,7 @@ struct linked_wheel {
 
 #else
 
-#define at(wheel, to)             ((struct links *)((wheel)->origin + (to) * sizeof(struct links)))
+#define at(wheel, to)             links_at(wheel, to)
 #define head_at(wheel, index)     (index)
 #define head_index(wheel, head)   (head)
 #define timer_of(wheel, id)       (HEADS + (id) * (uint32_t)NODE_LINKS)
@@ -188,11 +194,6 @@ static inline void clear_occupied(struct linked_wheel *wheel, uint32_t slot)
 static inline bool has_due(const struct linked_wheel *wheel)
 {
     return wheel->occupied[WORDS - 1] != 0;
-}
-
-static inline uint32_t stripes_of(const struct linked_wheel *wheel, uint32_t slot)
-{
-    return wheel->stripes[slot >= NEAR_SLOTS];
 }
 
 /* Put a node that is in no list at the end of one of a slot's. */
@@ -250,7 +251,7 @@ static void move_to_due(struct linked_wheel *wheel, uint32_t slot)
     TL_COUNT(wheel, slots, 1);
     clear_occupied(wheel, slot);
     bitmap_mark(wheel->occupied, &wheel->words, DUE);
-    for (uint32_t stripe = 0; stripe <= stripes_of(wheel, slot); stripe++) {
+    for (uint32_t stripe = 0; stripe <= wheel->stripes[slot >= NEAR_SLOTS]; stripe++) {
         ref head = head_of(wheel, slot, stripe);
         ref due = head_of(wheel, DUE, stripe);
         ref first = at(wheel, head)->next;
@@ -829,7 +830,7 @@ static enum tl_status wheel_check(const void *self, char *why, size_t why_bytes)
 static void walk_nodes(const struct linked_wheel *wheel, uint32_t slot, uint64_t width,
                        const struct tl_visitor *visitor)
 {
-    for (uint32_t stripe = 0; stripe <= stripes_of(wheel, slot); stripe++) {
+    for (uint32_t stripe = 0; stripe <= wheel->stripes[slot >= NEAR_SLOTS]; stripe++) {
         ref head = head_of(wheel, slot, stripe);
         for (ref timer = at(wheel, head)->next; timer != head; timer = at(wheel, timer)->next) {
             const struct node *node = node_at(wheel, timer);
