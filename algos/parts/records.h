@@ -52,8 +52,8 @@ static inline void *record_at(const struct timer_records *records, uint32_t id)
     return records->first + (size_t)id * records->stride;
 }
 
-/* The timer at an address. Its distance from the first is a multiple of the stride, so that a
- * multiplication divides it. */
+/* Return the id of the timer at this address. Its distance from timer 0 is a multiple of the stride,
+ * so a multiplication divides it. */
 static inline uint32_t record_id(const struct timer_records *records, const void *timer)
 {
     size_t distance = (size_t)((const char *)timer - records->first);

@@ -23,11 +23,11 @@
  * rest is filed again. LATE has timers that were due when started; they fire in the next advance. An
  * advance before `work_at[NEAR]` only sets the clock.
  *
- * Among many timers a node's address says which of its slot's lists it is in. A list is taken down
- * from its front, and waits there for a cache line at each node; eight lists, taken down by turns,
- * wait for eight at once. Few timers, which the caches hold, use only the first list, and the others
- * have no heads. Up to some 150,000 timers a restart only sets `due` if most of the last ones were to
- * later, because a mispredicted branch costs more than to move a node that is in the caches.
+ * A slot of many timers has several lists: to empty one list is a cache miss at each node, one after
+ * another; emptying eight lists in turn has eight misses at once. The node's address selects the
+ * list. Up to 1 MiB of nodes, which the caches hold, only the first lists are used, and the others
+ * have no heads. Up to 4 MiB, restarts to later are deferred only if most recent restarts were to
+ * later, because a mispredicted branch costs more than moving a node that is in the caches.
  *
  * Invariants
  *   - a pending timer is in one list, and is not due before the tick that it is filed under, the
@@ -69,11 +69,11 @@ enum {
     LATE,        /* started when already due */
     LISTS,       /* of a stripe: of each slot one */
     WORDS = LISTS / 64 + 1,
-    STRIPES = 8, /* in use above level 1 with nodes of STRIPE_BYTES; see set_capacity */
+    STRIPES = 8, /* lists of a slot, at most: see set_capacity */
     HEADS = STRIPES * LISTS,
     STRIPE_BYTES = 1 << 20,
-    TRUST_BYTES = 1 << 22, /* with nodes of up to that many, `trust` matters; */
-    TRUST = 14,            /* this is reached if about 78 of 100 restarts are to later */
+    TRUST_BYTES = 1 << 22, /* `trust` decides up to that many bytes of nodes */
+    TRUST = 14,            /* is reached if about 78 of 100 restarts are to later */
     PORTION = 16,          /* nodes moved down from a slot in one advance, at least */
     AHEAD = 2,             /* ticks before its own a slot's first nodes are fetched */
     ALIGN = 64,
@@ -135,6 +135,7 @@ struct linked_wheel {
 
 /* --- data: links ------------------------------------------------------------------------------ */
 
+/* An address as a number, because `origin` may be before the block. */
 static inline struct links *links_at(const struct linked_wheel *wheel, size_t index)
 {
     uintptr_t address = wheel->origin + index * sizeof(struct links);
@@ -222,7 +223,8 @@ static inline void unlink_timer(struct linked_wheel *wheel, ref timer)
     }
 }
 
-/* The head of the next of a slot's lists that has nodes, by turns; NONE: the slot is empty. */
+/* The head of the next of a slot's lists that has nodes, in turn; NONE: the slot is empty. Callers
+ * have a branch for one list, stripes = 0, which the compiler reduces to a comparison. */
 static inline ref next_list(const struct linked_wheel *wheel, uint32_t slot, uint32_t stripes,
                             uint32_t *stripe)
 {
@@ -548,7 +550,7 @@ static inline void note_next(struct linked_wheel *wheel, uint32_t stripes)
     }
 }
 
-/* An advance to or over slots above level 1, to work with them, or over a slot of level 1. */
+/* An advance with work above level 1, or past the next occupied slot of level 1. */
 static NEVER_INLINE uint64_t advance_far(struct linked_wheel *wheel, uint64_t now, uint64_t budget,
                                          tl_fire_fn fire, void *ctx)
 {
@@ -567,9 +569,8 @@ static NEVER_INLINE uint64_t advance_far(struct linked_wheel *wheel, uint64_t no
     return budget - left;
 }
 
-/* An advance to a slot of level 1 that comes up alone: it is fired in place, and the rest that the
- * budget leaves goes to DUE. Work above level 1 that a callback has caused is for the next
- * advance. */
+/* An advance to the next occupied slot of level 1, with no other work: the slot is fired in place,
+ * and the rest that the budget leaves goes to DUE. */
 static inline uint64_t advance_near(struct linked_wheel *wheel, uint32_t stripes, uint64_t now,
                                     uint64_t budget, tl_fire_fn fire, void *ctx)
 {
@@ -590,7 +591,7 @@ static NEVER_INLINE uint64_t advance_awake(struct linked_wheel *wheel, uint64_t 
         return advance_far(wheel, now, budget, fire, ctx);
     }
     uint32_t stripes = wheel->stripes[NEAR];
-    return stripes == 0 ? advance_near(wheel, 0, now, budget, fire, ctx) /* with less code */
+    return stripes == 0 ? advance_near(wheel, 0, now, budget, fire, ctx)
                         : advance_near(wheel, stripes, now, budget, fire, ctx);
 }
 
@@ -672,7 +673,7 @@ static size_t block_bytes(const struct linked_wheel *wheel)
            (size_t)OWN_ENTRIES(wheel, wheel->capacity) * sizeof(struct node);
 }
 
-/* Set what depends on the number of timers. */
+/* Set what depends on the number of timers. Slots of level 1 have fewer nodes, so fewer lists. */
 static void set_capacity(struct linked_wheel *wheel, uint32_t capacity)
 {
     size_t node_bytes = capacity * sizeof(struct node);
@@ -694,10 +695,10 @@ static enum tl_status wheel_reserve(void *self, uint32_t capacity)
     if (capacity > CAPACITY_MAX) {
         return TL_ERR_CAPACITY;
     }
-    struct linked_wheel old = *wheel;
-    if (capacity <= old.capacity && old.block != NULL) {
+    if (capacity <= wheel->capacity && wheel->block != NULL) {
         return TL_OK;
     }
+    struct linked_wheel old = *wheel;
     struct linked_wheel larger = *wheel;
     set_capacity(&larger, capacity);
     size_t old_bytes = block_bytes(&old);
