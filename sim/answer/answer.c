@@ -196,8 +196,9 @@ static const struct row *with_capabilities(const struct answer *answer, uint32_t
     return NULL;
 }
 
-/* Whether each run of a row has a lower figure than every run of the other, as far as the runs are
- * known. The longest pause of most runs may be an interrupt, which no structure causes. */
+/* Whether the figure of each run of a row is less than that of every run of the other; true if the
+ * runs are not known. The longest pause of most runs may be an interrupt, which no structure
+ * causes. */
 static bool is_less_in_all_runs(const struct row *row, const struct row *other, enum column column)
 {
     const struct samples *runs = &row->samples[column];
